@@ -6,7 +6,8 @@ use clap::Args;
 use gingham::Database;
 use gingham::advisor::Workload;
 use gingham::storage::TableName;
-use gingham_lab::advisor::{Applied, Request, Stop, Watch, advise, apply};
+use gingham_lab::advisor::{Applied, Request, Stop, Watch, advise, apply, html};
+use gingham_lab::machine::Machine;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +40,10 @@ pub struct AdviseArgs {
     /// taken away again
     #[arg(long)]
     pub apply: bool,
+
+    /// Write a page with all of it: every design, every statement, every reason
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
 
     /// Determines the order of measurements
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -107,7 +112,14 @@ pub fn run(database: &Database, arguments: &AdviseArgs) -> Result<(), Failure> {
     bar.0.suspend(|| say!("{}", advice.to_string().trim_end()));
     let applied = if arguments.apply { apply(database, &advice, threads(), &bar, &stop) } else { Ok(Vec::new()) };
     bar.0.finish_and_clear();
-    tell(&applied?)
+    let applied = applied?;
+    if let Some(file) = &arguments.report {
+        let page = html(&advice, &applied, &Machine::here());
+        std::fs::write(file, page)
+            .map_err(|error| Failure::failed(format!("can't write {}: {error}", file.display())))?;
+        say!("Report: {}", file.display());
+    }
+    tell(&applied)
 }
 
 fn threads() -> usize {

@@ -8,7 +8,9 @@ mod sizes;
 use crate::failure::Failure;
 use crate::progress::{Step, bytes, thousands};
 use clap::Args;
+use gingham::advisor::Workload;
 use gingham::{Database, DatabaseOptions};
+use gingham_lab::advisor::{Advice, Answered, Request, Stop, Watch, advise};
 use gingham_lab::machine::Machine;
 use gingham_lab::tpch::{self, TpchTable};
 use gingham_reference::Reference;
@@ -33,6 +35,8 @@ pub struct DemoArgs {
     threads: Option<u16>,
 }
 
+/// How long designs are compared.
+const ADVICE: Duration = Duration::from_secs(8);
 /// Names a folder as a demo's, so that it may be overwritten.
 const MARK: &str = ".gingham-demo";
 /// The database within the folder.
@@ -57,7 +61,8 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
     let (tables, generating) = generate(args.scale, threads);
     let database = args.dir.join(DATABASE);
     let options = DatabaseOptions { threads: Some(threads), ..DatabaseOptions::default() };
-    let connection = Database::open_with(&database, &options)?.connect();
+    let opened = Database::open_with(&database, &options)?;
+    let connection = opened.connect();
     let loading = load(&connection, &tables, &database)?;
     let sizes = sizes::columns(&connection, &tables)?;
     let reference = Reference::new(threads).map_err(reference_failed)?;
@@ -68,7 +73,9 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
     measure::print_table(&measurement);
     sizes::print_summary(&sizes);
 
+    let advice = advised(&opened, args.scale)?;
     let report = Report {
+        advice,
         machine,
         scale: args.scale,
         threads,
@@ -85,6 +92,32 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
     say!("Report: {}", path.display());
     say!("Look further: gingham {}   ({:.1} s in all)", database.display(), start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// What the advisor would choose for the 22 queries.
+fn advised(database: &Database, scale: f64) -> Result<Advice, Failure> {
+    let text: String = tpch::queries::NUMBERS.map(|number| tpch::queries::text(number, scale) + ";\n").collect();
+    let workload = Workload::parse(&text, "the 22 queries of TPC-H")?;
+    let request = Request { workload, tables: Vec::new(), budget: ADVICE, disk: None, seed: 1 };
+    let step = Step::start("Comparing designs of the tables for these queries".to_string(), 1000);
+    let advice = advise(database, &request, &Shown(&step), &Stop::default())?;
+    let changes = advice.tables.iter().filter(|table| table.answered() == Answered::Change).count();
+    let measured: usize = advice.tables.iter().map(|table| table.designs.len()).sum();
+    step.finish(&format!(
+        "{measured} designs of {} tables measured, {changes} tables would change",
+        advice.tables.len()
+    ));
+    Ok(advice)
+}
+
+/// Shows how far the advisor is.
+struct Shown<'s>(&'s Step);
+
+impl Watch for Shown<'_> {
+    fn note(&self, what: &str, spent: f64) {
+        self.0.reach((spent * 1000.0) as u64);
+        self.0.note(what.to_owned());
+    }
 }
 
 /// Makes the folder, or empties an earlier demo's of what a demo makes.

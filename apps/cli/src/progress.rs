@@ -26,6 +26,11 @@ impl Step {
         self.bar.inc(units);
     }
 
+    /// So many units are done in all.
+    pub fn reach(&self, units: u64) {
+        self.bar.set_position(units);
+    }
+
     /// What is being done now.
     pub fn note(&self, text: String) {
         self.bar.set_message(text);

@@ -3,6 +3,7 @@
 use super::measure::{Measurement, QueryTimes};
 use super::sizes::ColumnSize;
 use crate::progress::{bytes, thousands};
+use gingham_lab::advisor::{Advice, section};
 use gingham_lab::machine::Machine;
 use gingham_lab::plot::{Bar, escaped, level_bars, page, ratio_bars, upright_bars};
 use gingham_lab::statistics::median;
@@ -29,6 +30,8 @@ pub struct Report {
     pub measurement: Measurement,
     /// Sizes of the columns.
     pub sizes: Vec<ColumnSize>,
+    /// Which designs would suit the queries.
+    pub advice: Advice,
 }
 
 impl Report {
@@ -53,7 +56,10 @@ impl Report {
 {facts}
 {times}
 {sizes}
-{method}"#,
+{method}
+<h1>Other designs of the tables</h1>
+<p>Nothing was changed: this is what <code>gingham DB advise W.sql</code> says of the 22 queries, after a few seconds.</p>
+{advice}"#,
             scale = self.scale,
             version = self.machine.version,
             threads = self.threads,
@@ -63,6 +69,7 @@ impl Report {
             times = self.times(),
             sizes = self.column_sizes(),
             method = self.method(),
+            advice = section(&self.advice, &[]),
         );
         page(&format!("Gingham demo: TPC-H at scale {}", self.scale), &body)
     }
@@ -248,6 +255,7 @@ mod tests {
             disk_bytes: 30_000_000,
             measurement: Measurement { queries: (1..=22).map(query).collect(), rounds: 3 },
             sizes: vec![size("nation", "n_nationkey"), size("orders", "o_orderkey")],
+            advice: Advice::default(),
         };
         assert!(report.verdict().contains("44 ms") && report.verdict().contains("22 of 22"));
         assert!(report.verdict().contains("0.50 of DataFusion's"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The answer of one run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Advice {
     /// Where the workload comes from.
     pub origin: String,

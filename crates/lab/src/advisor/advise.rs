@@ -50,6 +50,8 @@ const MOST_DESIGNS: usize = 64;
 const MOST_CONFIRMED: usize = 4;
 /// Rounds that there should be time for.
 const WANTED_ROUNDS: f64 = 15.0;
+/// The share of what time is left for giving a table its proposed design before the next is measured.
+const ADOPTING: f64 = 0.15;
 /// A table that costs less of the workload is passed over.
 const LEAST_SHARE: f64 = 0.02;
 /// Bytes of scratch tables where nobody says: in times of the database's, and at least.
@@ -84,7 +86,9 @@ pub fn advise(database: &Database, request: &Request, watch: &dyn Watch, stop: &
         let left = request.budget.saturating_sub(begun.elapsed());
         let time = left.mul_f64((share / cost).min(1.0));
         cost -= share;
-        tables.push(session.table(&table, &statements, share, time)?);
+        let advice = session.table(&table, &statements, share, time)?;
+        session.adopt(&advice)?;
+        tables.push(advice);
     }
     let origin = request.workload.origin.clone();
     Ok(Advice { origin, statements, tables, passed_over, elapsed: begun.elapsed(), budget: request.budget })
@@ -101,9 +105,10 @@ struct Session<'r> {
     watch: &'r dyn Watch,
     stop: &'r Stop,
     begun: Instant,
-    scratch: Scratch,
+    // Dropped in this order: what has the scratch database, then that.
     /// Tables in it that are measured.
     built: Vec<Built>,
+    scratch: Scratch,
     /// The memory limit in bytes.
     memory: f64,
 }
@@ -291,6 +296,19 @@ impl Session<'_> {
             sample: basis,
             proposed,
         })
+    }
+
+    /// Gives the table in the scratch database what is proposed, so that the tables after it are measured beside that, where it
+    /// takes little of what time is left.
+    fn adopt(&mut self, advice: &TableAdvice) -> Result<()> {
+        let proposed = &advice.designs[advice.proposed];
+        let left = self.request.budget.saturating_sub(self.begun.elapsed());
+        let takes_little = proposed.change < left.mul_f64(ADOPTING) && proposed.bytes < self.scratch.room() as f64;
+        if advice.proposed == 0 || !takes_little {
+            return Ok(());
+        }
+        self.note(&format!("{}: giving the scratch table its design", advice.definition.name));
+        self.scratch.arrange(&advice.definition, &proposed.candidate, self.stop)
     }
 
     /// Candidates in the order of what the model promises, the present design first.

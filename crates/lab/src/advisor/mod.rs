@@ -10,7 +10,7 @@
 //! | `looks` | rounds of measurements, and what they tell at five looks |
 //! | `answer` | what a statement answered, in a few numbers |
 //! | `advice` | what was found |
-//! | `text` | that as lines of text |
+//! | `text`, `html` | that as lines of text, and as a page |
 //! | `apply` | giving tables the designs that were advised, and making sure |
 //! | `stop` | ending early |
 
@@ -18,6 +18,7 @@ mod advice;
 mod advise;
 mod answer;
 mod apply;
+mod html;
 pub mod looks;
 mod scratch;
 mod stop;
@@ -28,4 +29,5 @@ pub use advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvice};
 pub use advise::{Request, Watch, advise};
 pub use answer::Answer;
 pub use apply::{Applied, apply};
+pub use html::{html, section};
 pub use stop::Stop;

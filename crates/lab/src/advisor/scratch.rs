@@ -5,14 +5,18 @@ use super::stop::Stop;
 use gingham::advisor::Candidate;
 use gingham::storage::scan::TableScan;
 use gingham::storage::snapshot::TableSnapshot;
-use gingham::storage::{Predicate, TableName};
+use gingham::storage::store::WriteOptions;
+use gingham::storage::{Predicate, TableDefinition, TableName};
 use gingham::{Connection, Database, Error, Result, lab};
 use gingham_kernels::Isa;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Records of a batch that is copied.
 const BATCH: usize = 1 << 16;
+/// How long the end of a statement that failed may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The part of a table of many segments that is copied.
 const SAMPLE: f64 = 0.05;
 /// Records that a sample has at least: those of a segment.
@@ -21,11 +25,26 @@ const LEAST_SAMPLE: u64 = 1 << 20;
 /// The scratch database.
 #[derive(Debug)]
 pub(super) struct Scratch {
+    // Dropped in this order.
     database: Database,
+    _gone: UntilGone,
     /// Bytes of its own that it may have.
     limit: u64,
     /// Designs built so far, for the names of schemas.
     built: usize,
+}
+
+/// Waits until a scratch database's folder is gone: threads of the last statement may have it for a moment.
+#[derive(Debug)]
+struct UntilGone(PathBuf);
+
+impl Drop for UntilGone {
+    fn drop(&mut self) {
+        let begun = Instant::now();
+        while self.0.exists() && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 /// One design as a table.
@@ -51,7 +70,9 @@ pub(super) struct Sample {
 impl Scratch {
     /// Copies the database as it is now; the copy may grow to so many bytes of its own.
     pub(super) fn of(database: &Database, limit: u64) -> Result<Self> {
-        let scratch = Self { database: lab::scratch_copy(database)?, limit, built: 0 };
+        let database = lab::scratch_copy(database)?;
+        let _gone = UntilGone(database.path().to_path_buf());
+        let scratch = Self { database, _gone, limit, built: 0 };
         scratch.require_room(0)?;
         Ok(scratch)
     }
@@ -127,6 +148,15 @@ impl Scratch {
         appender.finish()?;
         built.connection.execute(&format!("OPTIMIZE TABLE {quoted}"))?;
         Ok(table_bytes(&*built.connection.table(&quoted)?))
+    }
+
+    /// Gives a table of the database's a design, here alone.
+    pub(super) fn arrange(&self, definition: &TableDefinition, candidate: &Candidate, stop: &Stop) -> Result<()> {
+        let mut watch = |_, _| if stop.is_stopped() { Err(gingham::storage::Error::Cancelled) } else { Ok(()) };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let (arrangement, options) = (candidate.arrangement(definition), WriteOptions::default());
+        lab::store(&self.database).set_arrangement(&definition.name, &arrangement, threads, &mut watch, &options)?;
+        Ok(())
     }
 
     /// Removes a design's table.

@@ -9,7 +9,7 @@ use crate::statements::ddl::definition;
 use crate::statements::table_reference;
 use crate::{Error, Result};
 use gingham_storage::TableDefinition;
-use gingham_storage::model::{Arrangement, has_segments};
+use gingham_storage::model::{Arrangement, ColumnDesign, has_segments};
 use std::sync::Arc;
 
 /// Runs the statement.
@@ -60,6 +60,9 @@ fn changed(definition: &TableDefinition, changes: &[DesignChange]) -> Result<Arr
         }
     }
     changed.design.validate(&changed)?;
+    // Two designs that say the same are equal.
+    changed.design.columns.retain(|own| *own != ColumnDesign::new(own.column));
+    changed.design.columns.sort_by_key(|own| own.column);
     Ok(Arrangement::present(&changed))
 }
 
