@@ -54,6 +54,7 @@ pub struct AdviseArgs {
 fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
+    let number: f64 = number.trim().parse().map_err(|_| "a time is a number with a unit, such as 90s".to_owned())?;
     let seconds = match unit.trim() {
         "ms" => 0.001,
         "" | "s" => 1.0,
@@ -61,7 +62,6 @@ fn duration(text: &str) -> Result<Duration, String> {
         "h" => 3600.0,
         _ => return Err(format!("'{unit}' is no unit of time: ms, s, min or h")),
     };
-    let number: f64 = number.trim().parse().map_err(|_| "a time is a number with a unit, such as 90s".to_owned())?;
     let all = number * seconds;
     if (0.1..=86_400.0).contains(&all) {
         Ok(Duration::from_secs_f64(all))

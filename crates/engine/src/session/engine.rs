@@ -25,6 +25,9 @@ const WAITING: usize = 256;
 /// An open database as its sessions share it.
 #[derive(Debug)]
 pub(crate) struct Engine {
+    /// The statements that sessions run while `gingham.record_workload` is on. First, so that they are saved before the store is
+    /// closed, for which others wait.
+    pub(crate) recorder: Arc<Recorder>,
     /// Tables and catalog.
     pub(crate) store: Arc<Store>,
     /// The one memory limit.
@@ -43,8 +46,6 @@ pub(crate) struct Engine {
     pub(crate) waiting: Arc<Semaphore>,
     /// Counts of what plans that were run left to DataFusion's operators.
     pub(crate) fallbacks: Arc<FallbackCounts>,
-    /// The statements that sessions run while `gingham.record_workload` is on.
-    pub(crate) recorder: Arc<Recorder>,
     /// Sessions have the settings of experiments (`crate::lab`).
     pub(crate) has_lab: AtomicBool,
     runtime: OwnedRuntime,
