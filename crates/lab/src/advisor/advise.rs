@@ -52,8 +52,9 @@ const MOST_CONFIRMED: usize = 4;
 const WANTED_ROUNDS: f64 = 15.0;
 /// The share of what time is left for giving a table its proposed design before the next is measured.
 const ADOPTING: f64 = 0.15;
-/// A table that costs less of the workload is passed over.
+/// A table that costs less of the workload is passed over, and one that would get less time: nothing could be told of it.
 const LEAST_SHARE: f64 = 0.02;
+const LEAST_TIME: Duration = Duration::from_secs(4);
 /// Bytes of scratch tables where nobody says: in times of the database's, and at least.
 const USUAL_DISK: f64 = 2.0;
 const LEAST_DISK: f64 = 1e9;
@@ -222,6 +223,12 @@ impl Session<'_> {
                 Some("it is empty".to_owned())
             } else if named.is_empty() && share < LEAST_SHARE {
                 Some(format!("it costs about {:.1} % of the workload's time", share * 100.0))
+            } else if named.is_empty() && !kept.is_empty() && self.request.budget.mul_f64(share) < LEAST_TIME {
+                Some(format!(
+                    "it costs about {:.0} % of the workload's time, and would get too little to tell anything: give more with \
+                     --budget, or name it with --tables",
+                    share * 100.0
+                ))
             } else {
                 None
             };

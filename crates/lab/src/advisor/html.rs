@@ -152,7 +152,7 @@ fn designs(table: &TableAdvice) -> String {
                 _ => "slower",
             };
             format!(
-                r#"<tr><td>{}</td><td class="text">{}<small>{}</small></td><td class="text">{what}</td><td>{}</td><td>{}</td></tr>"#,
+                r#"<tr><td>{}</td><td class="text">{}<small>{}</small></td><td class="text">{what}</td><td class="range">{}</td><td class="range">{}</td></tr>"#,
                 place + 1,
                 escaped(&design.candidate.text(&table.definition)),
                 escaped(&design.candidate.reason),
@@ -182,7 +182,7 @@ fn gains(advice: &Advice, table: &TableAdvice) -> String {
                 _ => "",
             };
             format!(
-                r#"<tr><td class="{class}">{}</td>{}</tr>"#,
+                r#"<tr><td class="range {class}">{}</td>{}</tr>"#,
                 escaped(&range(gain)),
                 named(&advice.statements[statement])
             )

@@ -20,10 +20,10 @@ mod answer;
 mod apply;
 mod html;
 pub mod looks;
-mod scratch;
+pub(crate) mod scratch;
 mod stop;
 mod text;
-mod trial;
+pub(crate) mod trial;
 
 pub use advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvice};
 pub use advise::{Request, Watch, advise};

@@ -24,7 +24,7 @@ const LEAST_SAMPLE: u64 = 1 << 20;
 
 /// The scratch database.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     // Dropped in this order.
     database: Database,
     _gone: UntilGone,
@@ -49,27 +49,27 @@ impl Drop for UntilGone {
 
 /// One design as a table.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(crate) struct Built {
     /// Finds the design under the table's name.
-    pub(super) connection: Connection,
+    pub(crate) connection: Connection,
     name: TableName,
     /// Bytes of its records.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Which zones of a table are copied.
 #[derive(Debug, Clone)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     morsels: Vec<usize>,
     /// The part of the table's records that they have.
-    pub(super) share: f64,
+    pub(crate) share: f64,
     /// The records.
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
 }
 
 impl Scratch {
     /// Copies the database as it is now; the copy may grow to so many bytes of its own.
-    pub(super) fn of(database: &Database, limit: u64) -> Result<Self> {
+    pub(crate) fn of(database: &Database, limit: u64) -> Result<Self> {
         let database = lab::scratch_copy(database)?;
         let _gone = UntilGone(database.path().to_path_buf());
         let scratch = Self { database, _gone, limit, built: 0 };
@@ -78,12 +78,12 @@ impl Scratch {
     }
 
     /// A connection that sees the tables as they are.
-    pub(super) fn connect(&self) -> Connection {
+    pub(crate) fn connect(&self) -> Connection {
         self.database.connect()
     }
 
     /// Bytes that tables may still take: of the limit, and on the disk.
-    pub(super) fn room(&self) -> u64 {
+    pub(crate) fn room(&self) -> u64 {
         let left = self.limit.saturating_sub(own_bytes(self.database.path()));
         // The last tenth of a disk is for others.
         let free = gingham::storage::io::free_bytes(self.database.path()).map_or(left, |free| free / 10 * 9);
@@ -91,7 +91,7 @@ impl Scratch {
     }
 
     /// An error when there is no room for so many bytes.
-    pub(super) fn require_room(&self, bytes: u64) -> Result<()> {
+    pub(crate) fn require_room(&self, bytes: u64) -> Result<()> {
         let room = self.room();
         if own_bytes(self.database.path()) <= self.limit && room >= bytes {
             return Ok(());
@@ -104,7 +104,7 @@ impl Scratch {
     }
 
     /// Makes a table of a design and copies records of `table` into it.
-    pub(super) fn build(
+    pub(crate) fn build(
         &mut self,
         table: &Arc<TableSnapshot>,
         sample: &Sample,
@@ -151,7 +151,7 @@ impl Scratch {
     }
 
     /// Gives a table of the database's a design, here alone.
-    pub(super) fn arrange(&self, definition: &TableDefinition, candidate: &Candidate, stop: &Stop) -> Result<()> {
+    pub(crate) fn arrange(&self, definition: &TableDefinition, candidate: &Candidate, stop: &Stop) -> Result<()> {
         let mut watch = |_, _| if stop.is_stopped() { Err(gingham::storage::Error::Cancelled) } else { Ok(()) };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let (arrangement, options) = (candidate.arrangement(definition), WriteOptions::default());
@@ -160,7 +160,7 @@ impl Scratch {
     }
 
     /// Removes a design's table.
-    pub(super) fn remove(&self, built: Built) {
+    pub(crate) fn remove(&self, built: Built) {
         let Built { connection, name, .. } = built;
         drop(connection);
         // What stays goes with the scratch database.
@@ -170,14 +170,14 @@ impl Scratch {
 
 impl Sample {
     /// All of a table.
-    pub(super) fn whole(table: &Arc<TableSnapshot>) -> Result<Self> {
+    pub(crate) fn whole(table: &Arc<TableSnapshot>) -> Result<Self> {
         let scan = scan_of(table)?;
         Ok(Self { morsels: (0..scan.morsels()).collect(), share: 1.0, rows: table.rows() })
     }
 
     /// Segments spread over the table, or runs of pages: a twentieth of it, and a segment at least; all of a table that has hardly
     /// more.
-    pub(super) fn of(table: &Arc<TableSnapshot>) -> Result<Self> {
+    pub(crate) fn of(table: &Arc<TableSnapshot>) -> Result<Self> {
         let rows = table.rows();
         if rows < 2 * LEAST_SAMPLE {
             return Self::whole(table);
@@ -206,12 +206,12 @@ impl Sample {
     }
 
     /// How many times as large the table is.
-    pub(super) fn scale(&self) -> f64 {
+    pub(crate) fn scale(&self) -> f64 {
         1.0 / self.share.max(1e-9)
     }
 
     /// Whether it is the whole table.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.share >= 1.0
     }
 }
@@ -221,12 +221,12 @@ fn scan_of(table: &Arc<TableSnapshot>) -> Result<TableScan> {
 }
 
 /// A table's name as SQL has it.
-pub(super) fn reference(name: &TableName) -> String {
+pub(crate) fn reference(name: &TableName) -> String {
     format!("\"{}\".\"{}\"", name.schema.replace('"', "\"\""), name.table.replace('"', "\"\""))
 }
 
 /// Bytes of a table's records, wherever they lie.
-pub(super) fn table_bytes(table: &TableSnapshot) -> u64 {
+pub(crate) fn table_bytes(table: &TableSnapshot) -> u64 {
     let parts: u64 = table.segments.iter().chain(&table.delta).map(|part| part.bytes()).sum();
     let page = table.heap.as_ref().map_or(0, |heap| heap.pages * heap.options.page_bytes as u64);
     parts + page

@@ -14,14 +14,14 @@ const MOST_REPEATED: u32 = 100;
 
 /// A statement that is measured.
 #[derive(Debug, Clone)]
-pub(super) struct Part<'w> {
-    pub(super) statement: &'w WorkloadStatement,
-    pub(super) uses: &'w StatementUse,
+pub(crate) struct Part<'w> {
+    pub(crate) statement: &'w WorkloadStatement,
+    pub(crate) uses: &'w StatementUse,
 }
 
 /// Runs a statement: what it answered, and how long it took. One that writes is undone again; the commit, which every design
 /// waits for alike, is not part of its time.
-pub(super) fn run(connection: &Connection, statement: &WorkloadStatement) -> Result<(Answer, Duration)> {
+pub(crate) fn run(connection: &Connection, statement: &WorkloadStatement) -> Result<(Answer, Duration)> {
     if !statement.writes {
         return timed(connection, &statement.text);
     }
@@ -50,7 +50,7 @@ struct Tested {
 }
 
 /// The machine, with all designs in it.
-pub(super) struct Bench<'w> {
+pub(crate) struct Bench<'w> {
     parts: &'w [Part<'w>],
     designs: Vec<Tested>,
     /// What the present design answers.
@@ -64,7 +64,7 @@ pub(super) struct Bench<'w> {
 
 impl<'w> Bench<'w> {
     /// A bench without designs.
-    pub(super) fn new(parts: &'w [Part<'w>], stop: &'w Stop) -> Self {
+    pub(crate) fn new(parts: &'w [Part<'w>], stop: &'w Stop) -> Self {
         let (begun, time, pass) = (Instant::now(), Duration::ZERO, Duration::ZERO);
         Self { parts, designs: Vec::new(), expected: Vec::new(), stop, begun, time, pass }
     }
@@ -74,7 +74,7 @@ impl<'w> Bench<'w> {
     ///
     /// # Errors
     /// When a statement fails, has another answer, or is not done within `patience`.
-    pub(super) fn add(&mut self, connection: Connection, patience: Duration) -> Result<Duration> {
+    pub(crate) fn add(&mut self, connection: Connection, patience: Duration) -> Result<Duration> {
         let begun = Instant::now();
         let (mut repeats, mut answers) = (Vec::new(), Vec::new());
         for (number, part) in self.parts.iter().enumerate() {
@@ -112,7 +112,7 @@ impl<'w> Bench<'w> {
     }
 
     /// From now on it measures for so long.
-    pub(super) fn start(&mut self, time: Duration) {
+    pub(crate) fn start(&mut self, time: Duration) {
         (self.begun, self.time) = (Instant::now(), time);
     }
 }

@@ -1,5 +1,6 @@
 //! The experiments, by name.
 
+mod advisor;
 mod byteslice;
 mod fragility;
 #[cfg(test)]
@@ -17,5 +18,5 @@ use crate::experiment::Experiment;
 
 /// Every experiment, in the order in which `lab list` shows them.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    [byteslice::ALL, pax::ALL, readopt::ALL, rof::ALL, fragility::ALL].into_iter().flatten().copied()
+    [byteslice::ALL, pax::ALL, readopt::ALL, rof::ALL, fragility::ALL, advisor::ALL].into_iter().flatten().copied()
 }
