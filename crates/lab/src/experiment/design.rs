@@ -50,7 +50,7 @@ pub struct Factor {
     pub name: &'static str,
     /// The unit of its levels, where they are numbers.
     pub unit: &'static str,
-    /// Its levels, in the order in which they are shown.
+    /// Its levels, in the order in which they are shown; those that results have where none are known before.
     pub levels: Vec<String>,
 }
 

@@ -2,7 +2,7 @@
 //! every variant once, in an order of its own, so that a disturbance or a drift of the machine hits no variant more than
 //! the others; every answer is checked. Rounds end when all intervals are narrow or the time is spent.
 
-use super::design::{Experiment, Laps, Trial, Variant};
+use super::design::{Experiment, Factor, Laps, Trial, Variant};
 use super::findings::{Context, Findings, Measured, Outcome, Point};
 use super::{Bench, Error, counting};
 use crate::machine::{Counters, huge_page_share};
@@ -99,9 +99,22 @@ fn run_one(
     }
     let context = Context { findings: &findings, earlier, bench };
     let judgements = experiment.claims.iter().map(|claim| (claim.judge)(&context)).collect();
-    let factors = design.factors;
+    let mut factors = design.factors;
+    factors.iter_mut().filter(|factor| factor.levels.is_empty()).for_each(|factor| factor.take_levels(&findings));
     let seconds = start.elapsed().as_secs_f64();
     Ok(Outcome { experiment, factors, notes, findings, judgements, seconds, huge_pages })
+}
+
+impl Factor {
+    /// Takes the levels that results have, in the order in which they come.
+    fn take_levels(&mut self, findings: &Findings) {
+        for point in &findings.points {
+            let level = point.level(self.name);
+            if !level.is_empty() && !self.levels.iter().any(|known| known == level) {
+                self.levels.push(level.to_owned());
+            }
+        }
+    }
 }
 
 /// What the trials of one experiment share while they run.

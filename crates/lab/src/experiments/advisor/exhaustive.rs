@@ -31,7 +31,7 @@ pub static WORKLOADS: Experiment = Experiment {
     figures: &[Figure {
         title: "Time of the workload by design",
         kind: FigureKind::Bars,
-        x: "kind",
+        x: "place",
         series: "kind",
         panels: &["workload"],
         metric: "time",
@@ -58,8 +58,9 @@ fn design(bench: &Bench) -> Design {
     Design {
         factors: vec![
             Factor::new("workload", "", Case::of(bench).map(|case| case.name)),
-            Factor::new("kind", "", [COLUMN, PROPOSED, BOTH, "another"]),
-            Factor::new("design", "", [String::new()]),
+            Factor::new("kind", "", Vec::<String>::new()),
+            Factor::new("place", "", Vec::<String>::new()),
+            Factor::new("design", "", Vec::<String>::new()),
         ],
         trials: Case::of(bench).map(trial).collect(),
         notes: lacks.then_some(note).into_iter().collect(),
@@ -127,7 +128,7 @@ fn variants(bench: &Bench, case: &Case) -> Result<Vec<Variant>, Error> {
         };
         let design = candidate.text(&table.definition);
         Variant {
-            levels: levels(&[("workload", &case.name), ("kind", &kind), ("design", &design)]),
+            levels: levels(&[("workload", &case.name), ("kind", &kind), ("place", &(number + 1)), ("design", &design)]),
             units: (1.0, "workload"),
             facts: vec![("bytes", built.bytes as f64)],
             subject: Box::new(Measured { built, shared: Rc::clone(&shared), found: Err("it has not run".into()) }),
