@@ -20,3 +20,22 @@ pub(super) fn read(file: &Path) -> Result<HashMap<String, RecordedShape>> {
     serde_json::from_slice(&content)
         .map_err(|error| Error::Corrupt { place: file.display().to_string(), detail: error.to_string() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_version_is_read() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/workload-v1/workload");
+        let shapes = read(&file).unwrap();
+        assert_eq!(shapes.len(), 2);
+        let known = &shapes["select a from t where b = ?"];
+        assert_eq!((known.count, known.nanoseconds, known.examples.len()), (12, 3_122_650, 2));
+        assert_eq!(known.examples[1], "SELECT a FROM t WHERE b = 'é'");
+        // What is written is read again.
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder.path().join("workload"), &shapes).unwrap();
+        assert_eq!(read(&folder.path().join("workload")).unwrap(), shapes);
+    }
+}

@@ -1,5 +1,6 @@
 //! The engine through its Rust API. One test program, since each links all of DataFusion.
 
+mod advice;
 mod alike;
 mod api;
 mod arithmetic;

@@ -275,19 +275,7 @@ impl Session<'_> {
             && measured.told.class != [0]
             && let Some(whole) = self.confirmed(&table, &measured)?
         {
-            for (number, design) in measured.designs.iter().enumerate() {
-                if number > 0 && !whole.designs.iter().any(|kept| kept.candidate == design.candidate) {
-                    let why =
-                        match measured.told.gain(number).filter(|_| measured.told.designs[number].slower.is_some()) {
-                            Some(gain) => format!(
-                                "slower than others on a sample: {:.2} times as fast as the present design",
-                                gain.times
-                            ),
-                            None => "others that are as fast on a sample have fewer bytes".to_owned(),
-                        };
-                    rejected.push((design.candidate.clone(), why));
-                }
-            }
+            rejected.extend(not_confirmed(&measured, &whole));
             (measured, basis) = (whole, 1.0);
         }
         let bytes: Vec<f64> = measured.designs.iter().map(|design| design.bytes).collect();
@@ -344,7 +332,7 @@ impl Session<'_> {
         let mut designs = Vec::new();
         let present = candidates.remove(0);
         self.scratch.require_room(super::scratch::table_bytes(&table.snapshot) / sample.scale() as u64)?;
-        let (first, pass) = self.add(table, sample, present, &mut bench, &mut designs).map_err(|(_, error)| error)?;
+        let (first, pass) = self.add(table, sample, &present, &mut bench, &mut designs)?;
         let most = self.most_designs(table, sample, (first, pass), time)?;
         while designs.len() < most && begun.elapsed() + first < time.mul_f64(BUILDING) && !candidates.is_empty() {
             if self.scratch.room() < 2 * designs[0].bytes as u64 / sample.scale() as u64 {
@@ -353,7 +341,7 @@ impl Session<'_> {
             let candidate = candidates.remove(0);
             let text = candidate.text(&table.snapshot.definition);
             self.note(&format!("{}: building {text}", table.name));
-            if let Err((candidate, error)) = self.add(table, sample, candidate, &mut bench, &mut designs) {
+            if let Err(error) = self.add(table, sample, &candidate, &mut bench, &mut designs) {
                 match error {
                     Error::Cancelled => return Err(Error::Cancelled),
                     Error::Internal(detail) => {
@@ -376,26 +364,23 @@ impl Session<'_> {
         &mut self,
         table: &Table<'_>,
         sample: &Sample,
-        candidate: Candidate,
+        candidate: &Candidate,
         bench: &mut Bench<'_>,
         designs: &mut Vec<MeasuredDesign>,
-    ) -> Result<(Duration, Duration), (Candidate, Error)> {
+    ) -> Result<(Duration, Duration)> {
         let begun = Instant::now();
-        let built = match self.scratch.build(&table.snapshot, sample, &candidate, self.stop) {
-            Ok(built) => built,
-            Err(error) => return Err((candidate, error)),
-        };
+        let built = self.scratch.build(&table.snapshot, sample, candidate, self.stop)?;
         let (building, bytes) = (begun.elapsed(), built.bytes as f64 * sample.scale());
         let change = building.mul_f64(sample.scale());
         match bench.add(built.connection.clone(), table.left()) {
             Ok(pass) => {
-                designs.push(MeasuredDesign { candidate, bytes, change });
+                designs.push(MeasuredDesign { candidate: candidate.clone(), bytes, change });
                 self.built.push(built);
                 Ok((building, pass))
             }
             Err(error) => {
                 self.scratch.remove(built);
-                Err((candidate, error))
+                Err(error)
             }
         }
     }
@@ -408,8 +393,7 @@ impl Session<'_> {
         (first, pass): (Duration, Duration),
         time: Duration,
     ) -> Result<usize> {
-        let bytes: f64 = TableFacts::of(&table.snapshot).columns.iter().map(|column| column.native_bytes()).sum();
-        let in_memory = bytes * sample.rows as f64;
+        let in_memory = native_bytes(&table.snapshot) * sample.share;
         let by_memory = self.memory * MEMORY / in_memory.max(1.0);
         if by_memory < 2.0 {
             return Err(Error::OutOfMemory(format!(
@@ -433,7 +417,8 @@ impl Session<'_> {
             [0].iter().chain(&survivors).map(|design| &measured.designs[*design]).collect();
         let building: Duration = kept.iter().map(|design| design.change).sum();
         let bytes: f64 = kept.iter().map(|design| design.bytes).sum();
-        if building > table.left() / 2 || bytes > self.scratch.room() as f64 {
+        let in_memory = native_bytes(&table.snapshot) * kept.len() as f64;
+        if building > table.left() / 2 || bytes > self.scratch.room() as f64 || in_memory > self.memory * MEMORY {
             return Ok(None);
         }
         let whole = Sample::whole(&table.snapshot)?;
@@ -441,8 +426,16 @@ impl Session<'_> {
         let mut designs = Vec::new();
         for design in kept {
             self.note(&format!("{}: building {} whole", table.name, design.candidate.text(&table.snapshot.definition)));
-            let added = self.add(table, &whole, design.candidate.clone(), &mut bench, &mut designs);
-            added.map_err(|(_, error)| error)?;
+            match self.add(table, &whole, &design.candidate, &mut bench, &mut designs) {
+                Ok(_) => {}
+                Err(error @ (Error::Cancelled | Error::Internal(_))) => return Err(error),
+                // What went well on a sample takes too much of the whole table: the sample has to do.
+                Err(_) => {
+                    drop(bench);
+                    self.built.drain(..).for_each(|built| self.scratch.remove(built));
+                    return Ok(None);
+                }
+            }
         }
         self.note(&format!("{}: confirming {} designs on the whole table", table.name, designs.len()));
         bench.start(table.left());
@@ -451,6 +444,17 @@ impl Session<'_> {
         self.built.drain(..).for_each(|built| self.scratch.remove(built));
         Ok(Some(Measured { designs, told }))
     }
+}
+
+/// The designs of a sample that were not measured on the whole table, with the reason.
+fn not_confirmed(sample: &Measured, whole: &Measured) -> Vec<(Candidate, String)> {
+    let others = sample.designs.iter().enumerate().skip(1);
+    let others = others.filter(|(_, design)| !whole.designs.iter().any(|kept| kept.candidate == design.candidate));
+    let why = |number: usize| match sample.told.gain(number).filter(|_| sample.told.designs[number].slower.is_some()) {
+        Some(gain) => format!("slower than others on a sample, {:.2} times as fast as the present design", gain.times),
+        None => "others that are as fast on a sample have fewer bytes".to_owned(),
+    };
+    others.map(|(number, design)| (design.candidate.clone(), why(number))).collect()
 }
 
 /// What each table costs a statement by the model, as the tables are.
@@ -466,6 +470,12 @@ fn modelled(connection: &Connection, uses: &StatementUse) -> Result<Vec<(TableNa
         Ok((name.clone(), model(&facts, &present, &weighed, Isa::best())?.nanoseconds))
     };
     names.into_iter().map(cost).collect()
+}
+
+/// Bytes of a table's records in memory, about.
+fn native_bytes(table: &Arc<TableSnapshot>) -> f64 {
+    let facts = TableFacts::of(table);
+    facts.columns.iter().map(|column| column.native_bytes()).sum::<f64>() * facts.rows()
 }
 
 /// Bytes of the files of a folder.

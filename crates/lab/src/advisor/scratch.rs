@@ -63,8 +63,6 @@ pub(crate) struct Sample {
     morsels: Vec<usize>,
     /// The part of the table's records that they have.
     pub(crate) share: f64,
-    /// The records.
-    pub(crate) rows: u64,
 }
 
 impl Scratch {
@@ -172,7 +170,7 @@ impl Sample {
     /// All of a table.
     pub(crate) fn whole(table: &Arc<TableSnapshot>) -> Result<Self> {
         let scan = scan_of(table)?;
-        Ok(Self { morsels: (0..scan.morsels()).collect(), share: 1.0, rows: table.rows() })
+        Ok(Self { morsels: (0..scan.morsels()).collect(), share: 1.0 })
     }
 
     /// Segments spread over the table, or runs of pages: a twentieth of it, and a segment at least; all of a table that has hardly
@@ -202,7 +200,7 @@ impl Sample {
             morsels.extend(run);
             taken += of_run;
         }
-        Ok(Self { morsels, share: taken as f64 / rows as f64, rows: taken })
+        Ok(Self { morsels, share: taken as f64 / rows as f64 })
     }
 
     /// How many times as large the table is.
