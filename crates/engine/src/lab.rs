@@ -1,7 +1,7 @@
 //! Experiments and the advisor's measurements have more than users: settings that fix how pipelines are run, a database's
 //! storage, scratch copies, and tables in the place of others.
 
-use crate::session::StandIn;
+use crate::session::TableStandIn;
 use crate::{Connection, Database, Result};
 use gingham_storage::TableName;
 use gingham_storage::store::Store;
@@ -63,7 +63,7 @@ pub fn scratch_copy(database: &Database) -> Result<Database> {
 /// # Ok::<(), gingham::Error>(())
 /// ```
 pub fn stand_in(connection: &Connection, hidden: TableName, stands_in: TableName) -> Result<()> {
-    connection.session().let_stand_in(StandIn { hidden, stands_in })
+    connection.session().let_stand_in(TableStandIn { hidden, stands_in })
 }
 
 /// Bytes that queries and caches of a database may hold together.

@@ -5,6 +5,18 @@ use gingham_storage::model::{Arrangement, quoted_name};
 use gingham_storage::{ColumnId, DEFAULT_SCHEMA, Design, EncodingChoice, IndexDefinition, TableDefinition, TableName};
 
 /// A design for a table.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert_eq!(Candidate::present(&definition).reason, "the present design");
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// How columns lie.
@@ -19,18 +31,55 @@ pub struct Candidate {
 
 impl Candidate {
     /// The design that a table has.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// assert!(!Candidate::present(&definition).changes(&definition));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn present(definition: &TableDefinition) -> Self {
         let (design, sort_by) = (definition.design.clone(), definition.sort_by.clone());
         Self { design, sort_by, index: None, reason: "the present design".to_owned() }
     }
 
     /// Whether it is another than the table has.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// assert_eq!(propose(&facts, &uses).iter().filter(|candidate| !candidate.changes(&definition)).count(), 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn changes(&self, definition: &TableDefinition) -> bool {
         self.design != definition.design || self.sort_by != definition.sort_by || self.index.is_some()
     }
 
     /// The table's definition with this design, under another name. It refers to no other table, and nothing is checked: what it
     /// has was checked already.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// let name = gingham::storage::TableName { schema: "public".into(), table: "u".into() };
+    /// assert_eq!(Candidate::present(&definition).definition(&definition, name).columns, definition.columns);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn definition(&self, of: &TableDefinition, name: TableName) -> TableDefinition {
         let mut definition = of.clone();
         (definition.id, definition.name) = (0, name);
@@ -50,11 +99,35 @@ impl Candidate {
     }
 
     /// The arrangement that the design gives to a table.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// assert_eq!(Candidate::present(&definition).arrangement(&definition).design, definition.design);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn arrangement(&self, of: &TableDefinition) -> Arrangement {
         Arrangement::present(&self.definition(of, of.name.clone()))
     }
 
     /// The design in a few words: `column, sort_by day`.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// assert_eq!(Candidate::present(&definition).text(&definition), "column");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn text(&self, definition: &TableDefinition) -> String {
         let with = TableDefinition { design: self.design.clone(), ..definition.clone() };
         let mut parts = vec![self.design.text(&with)];
@@ -76,6 +149,19 @@ impl Candidate {
     }
 
     /// The statements that give the design to a table that has another.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// let rows = propose(&facts, &uses).into_iter().find(|candidate| candidate.text(&definition) == "row");
+    /// assert_eq!(rows.expect("a candidate").statements(&definition), ["ALTER TABLE t SET (layout = 'row')"]);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn statements(&self, definition: &TableDefinition) -> Vec<String> {
         let table = full_name(&definition.name);
         let mut statements = Vec::new();
@@ -96,6 +182,19 @@ impl Candidate {
     }
 
     /// The statements that give the table its design back, once it has this one.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// let rows = propose(&facts, &uses).into_iter().find(|candidate| candidate.text(&definition) == "row");
+    /// assert_eq!(rows.expect("a candidate").undo(&definition), ["ALTER TABLE t SET (layout = 'column')"]);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn undo(&self, definition: &TableDefinition) -> Vec<String> {
         let changed =
             TableDefinition { design: self.design.clone(), sort_by: self.sort_by.clone(), ..definition.clone() };

@@ -2,7 +2,8 @@
 //!
 //! Two groups are alike as far as statements that use one use the other, weighed by the bytes that they read.
 
-use crate::advisor::{TableFacts, TableUse};
+use crate::advisor::facts::TableFacts;
+use crate::advisor::usage::TableUse;
 use gingham_storage::ColumnId;
 use std::collections::BTreeSet;
 

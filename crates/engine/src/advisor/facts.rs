@@ -9,6 +9,18 @@ use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType};
 use std::sync::Arc;
 
 /// A table's columns.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert_eq!((facts.columns.len(), facts.rows()), (2, 1000.0));
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct TableFacts {
     /// The table as it is.
@@ -18,6 +30,18 @@ pub struct TableFacts {
 }
 
 /// One column.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert_eq!((facts.columns[1].code_bits, facts.columns[1].distinct), (Some(4), 10.0));
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ColumnFacts {
     /// The column.
@@ -39,12 +63,36 @@ const USUAL_STRING: f64 = 16.0;
 
 impl TableFacts {
     /// Gathers what the table's directories and summaries know; no records are read.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// assert_eq!(facts.table.definition.name.table, "t");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn of(table: &Arc<TableSnapshot>) -> Self {
         let columns = table.definition.columns.iter().map(|column| ColumnFacts::of(table, column)).collect();
         Self { table: Arc::clone(table), columns }
     }
 
     /// The facts of a column.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// assert!(facts.column(definition.columns[0].id).is_ok() && facts.column(99).is_err());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     ///
     /// # Errors
     /// When the table has no such column: it was altered meanwhile.
@@ -56,6 +104,18 @@ impl TableFacts {
     }
 
     /// Records.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// assert_eq!(facts.rows(), 1000.0);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn rows(&self) -> f64 {
         self.table.rows() as f64
     }
@@ -86,6 +146,18 @@ impl ColumnFacts {
     }
 
     /// Bytes of a value in native packing.
+    ///
+    /// ```
+    /// # use gingham::{Database, advisor::*};
+    /// # let connection = Database::in_memory()?.connect();
+    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+    /// # let facts = TableFacts::of(&connection.table("t")?);
+    /// # let definition = facts.table.definition.clone();
+    /// assert_eq!(facts.columns[1].native_bytes(), 1.0);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn native_bytes(&self) -> f64 {
         self.code_bits.map_or(self.plain_bytes, |bits| f64::from(u32::from(bits).next_power_of_two().max(8) / 8))
     }

@@ -5,15 +5,28 @@
 //! AVX-512, rounded: they differ between machines by less than designs do.
 
 use crate::Result;
+use crate::advisor::candidate::Candidate;
+use crate::advisor::facts::{ColumnFacts, TableFacts};
 use crate::advisor::propose::uses_of;
-use crate::advisor::{
-    Candidate, ColumnFacts, FilterKind, FilterUse, StatementUse, TableFacts, TableUse, WriteKind, WriteUse,
-};
+use crate::advisor::usage::{FilterKind, FilterUse, StatementUse, TableUse, WriteKind, WriteUse};
 use gingham_kernels::Isa;
 use gingham_storage::model::{Format, HeapLayout};
 use gingham_storage::{ColumnId, Design, Layout, Packing};
 
 /// What the model says of a design.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// let modelled = model(&facts, &Candidate::present(&definition), &uses, gingham_kernels::Isa::best())?;
+/// assert!(modelled.nanoseconds > 0.0 && modelled.bytes > 1000.0);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Modelled {
     /// Nanoseconds of the workload's part that concerns the table, weighed.
@@ -53,6 +66,19 @@ const ZONE: f64 = 65_536.0;
 const RUN: i32 = 64;
 
 /// What a candidate costs under the statements `uses` with their weights.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// let modelled = model(&facts, &Candidate::present(&definition), &uses, gingham_kernels::Isa::best())?;
+/// assert!(modelled.nanoseconds.is_finite());
+/// # Ok::<(), gingham::Error>(())
+/// ```
 ///
 /// # Errors
 /// When the table has lost a column that they name.

@@ -1,8 +1,10 @@
 //! Designs worth trying for a table under a workload: every kind of layout that the storage has, as far as the workload gives it
 //! a reason. The model ranks them; which are measured is for whoever has the time.
 
+use crate::advisor::candidate::Candidate;
 use crate::advisor::co_access::groupings;
-use crate::advisor::{Candidate, FilterKind, StatementUse, TableFacts, TableUse, WriteKind};
+use crate::advisor::facts::TableFacts;
+use crate::advisor::usage::{FilterKind, StatementUse, TableUse, WriteKind};
 use gingham_storage::model::{Deletes, HeapLayout, HeapOptions};
 use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, TableName};
 use std::collections::BTreeMap;
@@ -22,6 +24,18 @@ const DICTIONARY_VALUES: f64 = 1e6;
 
 /// The candidates for a table, the present design first; no two have the same design. `uses` are the workload's statements with
 /// their weights.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert!(propose(&facts, &uses).len() > 10);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 pub fn propose(facts: &TableFacts, uses: &[(f64, StatementUse)]) -> Vec<Candidate> {
     let definition = &facts.table.definition;
     let of_table = uses_of(&definition.name, uses);

@@ -1,7 +1,10 @@
 //! The order in which candidates are worth measuring.
 
 use crate::Result;
-use crate::advisor::{Candidate, Modelled, StatementUse, TableFacts, model};
+use crate::advisor::candidate::Candidate;
+use crate::advisor::facts::TableFacts;
+use crate::advisor::model::{Modelled, model};
+use crate::advisor::usage::StatementUse;
 use gingham_kernels::Isa;
 use gingham_storage::{Layout, Packing};
 
@@ -10,6 +13,19 @@ const ALIKE: f64 = 1.15;
 
 /// Candidates in the order of what the model promises, with what it says of them; those that are like an earlier one come somewhat
 /// later.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// let ranked = rank(&facts, propose(&facts, &uses), &uses, gingham_kernels::Isa::best())?;
+/// assert!(ranked.len() > 10);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 ///
 /// # Errors
 /// When the table has lost a column that the statements name.

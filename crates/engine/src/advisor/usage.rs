@@ -11,6 +11,18 @@ use gingham_storage::{ColumnId, TableName};
 use std::collections::BTreeSet;
 
 /// What one statement asks.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert_eq!((uses[0].1.tables.len(), uses[0].1.volatile), (1, false));
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct StatementUse {
     /// Scans, in the plan's order; a table that is read twice is there twice.
@@ -24,6 +36,18 @@ pub struct StatementUse {
 }
 
 /// One scan of a table.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert_eq!(uses[0].1.tables[0].rows, 100.0);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct TableUse {
     /// The table.
@@ -37,6 +61,18 @@ pub struct TableUse {
 }
 
 /// A condition on a column.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert_eq!(uses[0].1.tables[0].filters[0].share, 0.1);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FilterUse {
     /// The column.
@@ -48,6 +84,18 @@ pub struct FilterUse {
 }
 
 /// How a column is compared.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert_eq!(uses[0].1.tables[0].filters[0].kind, FilterKind::Equal);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilterKind {
     /// With one value.
@@ -59,6 +107,20 @@ pub enum FilterKind {
 }
 
 /// A write.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// let write = Workload::parse("DELETE FROM t WHERE b = 3", "w.sql")?;
+/// let uses = connection.workload_use(&write.statements[0], "w.sql")?;
+/// assert_eq!(uses.write.expect("a write").rows, 100.0);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteUse {
     /// The table.
@@ -70,6 +132,20 @@ pub struct WriteUse {
 }
 
 /// What a write does.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// let write = Workload::parse("DELETE FROM t WHERE b = 3", "w.sql")?;
+/// let uses = connection.workload_use(&write.statements[0], "w.sql")?;
+/// assert_eq!(uses.write.expect("a write").kind, WriteKind::Delete);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteKind {
     /// New records.

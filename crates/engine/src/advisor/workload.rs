@@ -34,6 +34,18 @@ pub struct Workload {
 }
 
 /// One statement.
+///
+/// ```
+/// # use gingham::{Database, advisor::*};
+/// # let connection = Database::in_memory()?.connect();
+/// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
+/// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
+/// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
+/// # let facts = TableFacts::of(&connection.table("t")?);
+/// # let definition = facts.table.definition.clone();
+/// assert_eq!((workload.statements[0].line, workload.statements[0].weight), (1, 1.0));
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct WorkloadStatement {
     /// Its text, without its `;` and the comments before it.

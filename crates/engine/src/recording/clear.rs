@@ -1,6 +1,6 @@
 //! `gingham_clear_workload()`: forgets the recorded workload.
 
-use crate::recording::Recorder;
+use crate::recording::recorder::Recorder;
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;

@@ -1,13 +1,24 @@
 //! The recorded workload as a file of the database (docs/formats/workload.md).
 
-use crate::recording::RecordedShape;
 use crate::{Error, Result};
 use gingham_storage::io::{read_kept_file, write_kept_file};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// The file's first line.
 const HEAD: &str = "gingham workload, format 1";
+
+/// What is recorded of statements that differ in values only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RecordedShape {
+    /// How often one was run to its end.
+    pub(crate) count: u64,
+    /// Nanoseconds of all of them together.
+    pub(crate) nanoseconds: u64,
+    /// The first ones that differ, as they were.
+    pub(crate) examples: Vec<String>,
+}
 
 pub(super) fn write(file: &Path, shapes: &HashMap<String, RecordedShape>) -> Result<()> {
     let ordered: BTreeMap<&String, &RecordedShape> = shapes.iter().collect();

@@ -13,5 +13,5 @@ mod recorder;
 mod shape;
 
 pub(crate) use clear::clear_workload;
-pub(crate) use recorder::{RecordedShape, Recorder, Recording};
+pub(crate) use recorder::{Recorder, Recording};
 pub(crate) use shape::with_values;

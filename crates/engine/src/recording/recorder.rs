@@ -2,8 +2,8 @@
 //! megabyte is kept at most; shapes that took the least time go first.
 
 use crate::recording::kept;
+use crate::recording::kept::RecordedShape;
 use crate::recording::shape::write_shape;
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,17 +17,6 @@ const EXAMPLES: usize = 3;
 const LONGEST: usize = 64 << 10;
 /// Bytes of a shape besides its texts, about.
 const SHAPE_BYTES: usize = 200;
-
-/// What is recorded of statements that differ in values only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RecordedShape {
-    /// How often one was run to its end.
-    pub(crate) count: u64,
-    /// Nanoseconds of all of them together.
-    pub(crate) nanoseconds: u64,
-    /// The first ones that differ, as they were.
-    pub(crate) examples: Vec<String>,
-}
 
 impl RecordedShape {
     fn bytes(&self, shape: &str) -> usize {

@@ -83,12 +83,12 @@ pub(crate) struct Session {
     /// `gingham.record_workload`, where each statement looks at it.
     pub(crate) records: AtomicBool,
     /// A table that statements find in the place of another.
-    stand_in: OnceLock<StandIn>,
+    stand_in: OnceLock<TableStandIn>,
 }
 
 /// A table in the place of another, which has the same columns.
 #[derive(Debug)]
-pub(crate) struct StandIn {
+pub(crate) struct TableStandIn {
     /// The table that statements name.
     pub(crate) hidden: TableName,
     /// The one that they find.
@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// Lets statements from now on find one table in the place of another. Plans of before are not used again. There can be one.
-    pub(crate) fn let_stand_in(&self, stand_in: StandIn) -> Result<()> {
+    pub(crate) fn let_stand_in(&self, stand_in: TableStandIn) -> Result<()> {
         let set = self.stand_in.set(stand_in);
         set.map_err(|_| crate::Error::Internal("a session has one stand-in".into()))?;
         self.change_state(|_| ());
@@ -159,7 +159,7 @@ impl Session {
     /// A snapshot as this session's statements see it.
     pub(crate) fn seen(&self, snapshot: Arc<Snapshot>) -> Arc<Snapshot> {
         match self.stand_in.get() {
-            Some(StandIn { hidden, stands_in }) => Arc::new(snapshot.with_stand_in(hidden, stands_in)),
+            Some(TableStandIn { hidden, stands_in }) => Arc::new(snapshot.with_stand_in(hidden, stands_in)),
             None => snapshot,
         }
     }

@@ -166,6 +166,6 @@ fn is_view(context: &StatementContext, name: &TableName) -> bool {
 }
 
 /// A name in a statement as a reference.
-pub(crate) fn table_reference(name: &ObjectName) -> Result<TableReference> {
+fn table_reference(name: &ObjectName) -> Result<TableReference> {
     Ok(object_name_to_table_reference(name.clone(), true)?)
 }

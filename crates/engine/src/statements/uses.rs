@@ -5,9 +5,9 @@ use crate::optimizer::rows_about;
 use crate::session::StatementContext;
 use crate::sql::names::fold;
 use crate::sql::parse::{Statement, query_of};
-use crate::statements::table_reference;
 use crate::{Error, Result};
 use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
     AssignmentTarget, Delete, FromTable, Insert, ObjectName, Query, SetExpr, Statement as Sql, TableFactor,
     TableObject, Update,
@@ -122,5 +122,5 @@ fn name_of(relation: &TableFactor) -> Result<ObjectName> {
 }
 
 fn definition(context: &StatementContext, name: &ObjectName) -> Result<std::sync::Arc<TableDefinition>> {
-    Ok(std::sync::Arc::clone(&context.table(&table_reference(name)?)?.table.definition))
+    Ok(std::sync::Arc::clone(&context.table(&object_name_to_table_reference(name.clone(), true)?)?.table.definition))
 }

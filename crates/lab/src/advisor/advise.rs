@@ -4,7 +4,7 @@ use super::advice::{Advice, MeasuredDesign, StatementFacts, TableAdvice};
 use super::looks::{Told, measure};
 use super::scratch::{Built, Sample, Scratch, reference};
 use super::stop::Stop;
-use super::trial::{Bench, Part, run};
+use super::trial::{Part, TrialBench, run};
 use gingham::advisor::{Candidate, StatementUse, TableFacts, Workload, WorkloadStatement, model, propose, rank};
 use gingham::storage::TableName;
 use gingham::storage::snapshot::TableSnapshot;
@@ -77,8 +77,15 @@ pub fn advise(database: &Database, request: &Request, watch: &dyn Watch, stop: &
     let bytes = folder_bytes(database.path()) as f64;
     let limit = request.disk.map_or(bytes * USUAL_DISK, |times| bytes * times);
     let scratch = Scratch::of(database, if request.disk.is_some() { limit } else { limit.max(LEAST_DISK) } as u64)?;
-    let mut session =
-        Session { request, watch, stop, begun, scratch, built: Vec::new(), memory: lab::memory_limit(database) as f64 };
+    let mut session = AdviceRun {
+        request,
+        watch,
+        stop,
+        begun,
+        scratch,
+        built: Vec::new(),
+        memory: lab::memory_limit(database) as f64,
+    };
     let statements = session.statements(uses)?;
     let (order, passed_over) = session.order(&statements, &named)?;
     let mut tables = Vec::new();
@@ -101,7 +108,7 @@ fn uses(connection: &Connection, workload: &Workload) -> Result<Vec<StatementUse
 }
 
 /// One run.
-struct Session<'r> {
+struct AdviceRun<'r> {
     request: &'r Request,
     watch: &'r dyn Watch,
     stop: &'r Stop,
@@ -131,12 +138,12 @@ impl Table<'_> {
 }
 
 /// Designs that were built and measured.
-struct Measured {
+struct MeasuredTable {
     designs: Vec<MeasuredDesign>,
     told: Told,
 }
 
-impl Session<'_> {
+impl AdviceRun<'_> {
     fn note(&self, what: &str) {
         let spent = self.begun.elapsed().as_secs_f64() / self.request.budget.as_secs_f64().max(1e-9);
         self.watch.note(what, spent.min(1.0));
@@ -326,9 +333,9 @@ impl Session<'_> {
         candidates: &mut Vec<Candidate>,
         rejected: &mut Vec<(Candidate, String)>,
         time: Duration,
-    ) -> Result<Measured> {
+    ) -> Result<MeasuredTable> {
         let begun = Instant::now();
-        let mut bench = Bench::new(&table.parts, self.stop);
+        let mut bench = TrialBench::new(&table.parts, self.stop);
         let mut designs = Vec::new();
         let present = candidates.remove(0);
         self.scratch.require_room(super::scratch::table_bytes(&table.snapshot) / sample.scale() as u64)?;
@@ -356,7 +363,7 @@ impl Session<'_> {
         let told = measure(&mut bench, designs.len(), self.request.seed)?;
         drop(bench);
         self.built.drain(..).for_each(|built| self.scratch.remove(built));
-        Ok(Measured { designs, told })
+        Ok(MeasuredTable { designs, told })
     }
 
     /// Builds one design and adds it to the bench. Returns how long building took, and running all statements once.
@@ -365,7 +372,7 @@ impl Session<'_> {
         table: &Table<'_>,
         sample: &Sample,
         candidate: &Candidate,
-        bench: &mut Bench<'_>,
+        bench: &mut TrialBench<'_>,
         designs: &mut Vec<MeasuredDesign>,
     ) -> Result<(Duration, Duration)> {
         let begun = Instant::now();
@@ -409,7 +416,7 @@ impl Session<'_> {
     }
 
     /// Measures the best designs on the whole table, where time and room allow.
-    fn confirmed(&mut self, table: &Table<'_>, measured: &Measured) -> Result<Option<Measured>> {
+    fn confirmed(&mut self, table: &Table<'_>, measured: &MeasuredTable) -> Result<Option<MeasuredTable>> {
         let mut survivors: Vec<usize> = measured.told.class.iter().copied().filter(|design| *design != 0).collect();
         survivors.sort_by(|a, b| measured.designs[*a].bytes.total_cmp(&measured.designs[*b].bytes));
         survivors.truncate(MOST_CONFIRMED - 1);
@@ -422,7 +429,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let whole = Sample::whole(&table.snapshot)?;
-        let mut bench = Bench::new(&table.parts, self.stop);
+        let mut bench = TrialBench::new(&table.parts, self.stop);
         let mut designs = Vec::new();
         for design in kept {
             self.note(&format!("{}: building {} whole", table.name, design.candidate.text(&table.snapshot.definition)));
@@ -442,12 +449,12 @@ impl Session<'_> {
         let told = measure(&mut bench, designs.len(), self.request.seed)?;
         drop(bench);
         self.built.drain(..).for_each(|built| self.scratch.remove(built));
-        Ok(Some(Measured { designs, told }))
+        Ok(Some(MeasuredTable { designs, told }))
     }
 }
 
 /// The designs of a sample that were not measured on the whole table, with the reason.
-fn not_confirmed(sample: &Measured, whole: &Measured) -> Vec<(Candidate, String)> {
+fn not_confirmed(sample: &MeasuredTable, whole: &MeasuredTable) -> Vec<(Candidate, String)> {
     let others = sample.designs.iter().enumerate().skip(1);
     let others = others.filter(|(_, design)| !whole.designs.iter().any(|kept| kept.candidate == design.candidate));
     let why = |number: usize| match sample.told.gain(number).filter(|_| sample.told.designs[number].slower.is_some()) {

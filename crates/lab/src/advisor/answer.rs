@@ -12,14 +12,14 @@ const TOLERANCE: f64 = 1e-9;
 
 /// The rows of an answer as a set: their number, a sum over hashes of all that is no float, and sums of the floats.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct AnswerDigest {
     rows: usize,
     hashes: u64,
     /// For each column of floats: the sum, the sum of magnitudes, and how many have a value that is a number.
     floats: Vec<(f64, f64, usize)>,
 }
 
-impl Answer {
+impl AnswerDigest {
     /// Reads the batches of an answer, or the number of records that a statement changed.
     pub fn of(batches: &[RecordBatch], affected: Option<u64>) -> Result<Self, ArrowError> {
         let mut answer = Self { rows: affected.unwrap_or(0) as usize, ..Self::default() };
@@ -74,9 +74,9 @@ mod tests {
     use super::*;
     use gingham::Database;
 
-    fn answer(sql: &str) -> Answer {
+    fn answer(sql: &str) -> AnswerDigest {
         let batches = Database::in_memory().unwrap().connect().query(sql).unwrap().collect_batches().unwrap();
-        Answer::of(&batches, None).unwrap()
+        AnswerDigest::of(&batches, None).unwrap()
     }
 
     #[test]

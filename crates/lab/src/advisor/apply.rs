@@ -6,7 +6,7 @@ use super::advise::Watch;
 use super::looks::{Gain, measure};
 use super::scratch::{Scratch, reference};
 use super::stop::Stop;
-use super::trial::{Bench, Part};
+use super::trial::{Part, TrialBench};
 use gingham::storage::model::Arrangement;
 use gingham::storage::store::WriteOptions;
 use gingham::storage::{TableDefinition, TableName};
@@ -115,7 +115,7 @@ impl Change<'_> {
             Part { statement: &facts.statement, uses: &facts.uses }
         };
         let parts: Vec<Part<'_>> = self.table.statements.iter().map(part).collect();
-        let mut bench = Bench::new(&parts, self.stop);
+        let mut bench = TrialBench::new(&parts, self.stop);
         bench.add(before.connect(), self.advice.budget)?;
         bench.add(after.connect(), self.advice.budget)?;
         bench.start(self.advice.budget.mul_f64(MEASURED_AGAIN).max(LEAST_TIME));

@@ -14,7 +14,7 @@ pub const LOOKS: usize = 5;
 const MOST_ROUNDS: usize = 400;
 
 /// What times designs.
-pub trait Machine {
+pub trait Timer {
     /// Why a measurement can't go on.
     type Failure;
 
@@ -51,7 +51,7 @@ pub struct Told {
 
 /// Rounds of `designs` designs, of which the first is the present one, until the machine's time is spent, nothing is left to
 /// compare, or there were enough.
-pub fn measure<M: Machine>(machine: &mut M, designs: usize, seed: u64) -> Result<Told, M::Failure> {
+pub fn measure<M: Timer>(machine: &mut M, designs: usize, seed: u64) -> Result<Told, M::Failure> {
     let mut random = Random::named(seed, "advisor");
     let mut told =
         Told { designs: vec![Timed::default(); designs], class: (0..designs).collect(), looks: 0, faster: Vec::new() };
@@ -70,7 +70,7 @@ pub fn measure<M: Machine>(machine: &mut M, designs: usize, seed: u64) -> Result
 }
 
 impl Told {
-    fn round<M: Machine>(&mut self, machine: &mut M, random: &mut Random) -> Result<(), M::Failure> {
+    fn round<M: Timer>(&mut self, machine: &mut M, random: &mut Random) -> Result<(), M::Failure> {
         let mut order: Vec<usize> = (0..self.designs.len()).filter(|design| self.is_measured(*design)).collect();
         random.shuffle(&mut order);
         for design in order {

@@ -27,7 +27,7 @@ pub(crate) mod trial;
 
 pub use advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvice};
 pub use advise::{Request, Watch, advise};
-pub use answer::Answer;
+pub use answer::AnswerDigest;
 pub use apply::{Applied, apply};
 pub use html::{html, section};
 pub use stop::Stop;

@@ -1,7 +1,7 @@
 //! Statements timed on the designs of one table.
 
-use super::answer::Answer;
-use super::looks::Machine;
+use super::answer::AnswerDigest;
+use super::looks::Timer;
 use super::stop::Stop;
 use gingham::advisor::{StatementUse, WorkloadStatement};
 use gingham::{Connection, Error, Result};
@@ -21,7 +21,7 @@ pub(crate) struct Part<'w> {
 
 /// Runs a statement: what it answered, and how long it took. One that writes is undone again; the commit, which every design
 /// waits for alike, is not part of its time.
-pub(crate) fn run(connection: &Connection, statement: &WorkloadStatement) -> Result<(Answer, Duration)> {
+pub(crate) fn run(connection: &Connection, statement: &WorkloadStatement) -> Result<(AnswerDigest, Duration)> {
     if !statement.writes {
         return timed(connection, &statement.text);
     }
@@ -31,13 +31,13 @@ pub(crate) fn run(connection: &Connection, statement: &WorkloadStatement) -> Res
     result
 }
 
-fn timed(connection: &Connection, text: &str) -> Result<(Answer, Duration)> {
+fn timed(connection: &Connection, text: &str) -> Result<(AnswerDigest, Duration)> {
     let begun = Instant::now();
     let result = connection.query(text)?;
     let affected = result.rows_affected();
     let batches = result.collect_batches()?;
     let elapsed = begun.elapsed();
-    Ok((Answer::of(&batches, affected)?, elapsed))
+    Ok((AnswerDigest::of(&batches, affected)?, elapsed))
 }
 
 /// A design under test.
@@ -50,11 +50,11 @@ struct Tested {
 }
 
 /// The machine, with all designs in it.
-pub(crate) struct Bench<'w> {
+pub(crate) struct TrialBench<'w> {
     parts: &'w [Part<'w>],
     designs: Vec<Tested>,
     /// What the present design answers.
-    expected: Vec<Answer>,
+    expected: Vec<AnswerDigest>,
     stop: &'w Stop,
     begun: Instant,
     time: Duration,
@@ -62,7 +62,7 @@ pub(crate) struct Bench<'w> {
     pass: Duration,
 }
 
-impl<'w> Bench<'w> {
+impl<'w> TrialBench<'w> {
     /// A bench without designs.
     pub(crate) fn new(parts: &'w [Part<'w>], stop: &'w Stop) -> Self {
         let (begun, time, pass) = (Instant::now(), Duration::ZERO, Duration::ZERO);
@@ -99,7 +99,7 @@ impl<'w> Bench<'w> {
     }
 
     /// An error when the answer to a statement is not the present design's.
-    fn compared(&self, number: usize, ran: (Answer, Duration)) -> Result<(Answer, Duration)> {
+    fn compared(&self, number: usize, ran: (AnswerDigest, Duration)) -> Result<(AnswerDigest, Duration)> {
         let (part, expected) = (&self.parts[number], self.expected.get(number));
         let differs = expected.and_then(|expected| expected.difference(&ran.0, part.uses.by_order));
         match differs.filter(|_| !part.uses.volatile) {
@@ -117,7 +117,7 @@ impl<'w> Bench<'w> {
     }
 }
 
-impl Machine for Bench<'_> {
+impl Timer for TrialBench<'_> {
     type Failure = Error;
 
     fn time(&mut self, design: usize) -> Result<Vec<f64>> {

@@ -127,7 +127,7 @@ pub struct TableDefinition {
     /// Indexes, of a table in heap pages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<IndexDefinition>,
-    /// Of a table whose layout is `auto`: why it has the design that it has.
+    /// Why a table whose layout is `auto` has the design that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<String>,
 }
@@ -190,7 +190,7 @@ pub struct Arrangement {
 }
 
 impl Arrangement {
-    /// That of a table.
+    /// Gives the arrangement of a table.
     pub fn present(definition: &TableDefinition) -> Self {
         let own = definition.indexes.iter().filter(|index| !index.of_constraint);
         let indexes = own.cloned().collect();

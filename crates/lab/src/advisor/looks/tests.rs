@@ -65,7 +65,7 @@ impl Simulated {
     }
 }
 
-impl Machine for Simulated {
+impl Timer for Simulated {
     type Failure = Infallible;
 
     fn time(&mut self, design: usize) -> Result<Vec<f64>, Infallible> {

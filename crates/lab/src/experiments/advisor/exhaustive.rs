@@ -1,10 +1,10 @@
 //! What the advisor proposes within its budget, against every candidate that it knows, all of them built whole and measured here in
 //! a budget of their own.
 
-use super::workloads::{CASES, Case};
+use super::workloads::{CASES, WorkloadCase};
 use crate::advisor::scratch::{Built, Sample, Scratch};
 use crate::advisor::trial::run;
-use crate::advisor::{Advice, Answer, Request, Stop, advise};
+use crate::advisor::{Advice, AnswerDigest, Request, Stop, advise};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps, Mode,
     Point, Subject, Trial, Variant, levels,
@@ -49,20 +49,21 @@ const COLUMN: &str = "column";
 const BOTH: &str = "column, proposed";
 
 fn design(bench: &Bench) -> Design {
-    let trial = |case: &'static Case| Trial {
+    let trial = |case: &'static WorkloadCase| Trial {
         name: case.name.to_owned(),
         setup: Box::new(|bench: &Bench| variants(bench, case)),
     };
     let note = "ADULT and BASEBALL: not run, give --data FOLDER with adult.csv and baseball/BattingPost.csv".to_owned();
-    let lacks = Case::of(bench).count() < CASES.len() && matches!(bench.settings.mode, Mode::Default | Mode::Full);
+    let lacks =
+        WorkloadCase::of(bench).count() < CASES.len() && matches!(bench.settings.mode, Mode::Default | Mode::Full);
     Design {
         factors: vec![
-            Factor::new("workload", "", Case::of(bench).map(|case| case.name)),
+            Factor::new("workload", "", WorkloadCase::of(bench).map(|case| case.name)),
             Factor::new("kind", "", Vec::<String>::new()),
             Factor::new("place", "", Vec::<String>::new()),
             Factor::new("design", "", Vec::<String>::new()),
         ],
-        trials: Case::of(bench).map(trial).collect(),
+        trials: WorkloadCase::of(bench).map(trial).collect(),
         notes: lacks.then_some(note).into_iter().collect(),
         ..Design::default()
     }
@@ -82,7 +83,7 @@ fn failed(error: gingham::Error) -> Error {
 }
 
 /// Every candidate of a case as a variant; the advisor is asked first.
-fn variants(bench: &Bench, case: &Case) -> Result<Vec<Variant>, Error> {
+fn variants(bench: &Bench, case: &WorkloadCase) -> Result<Vec<Variant>, Error> {
     let database = case.database(bench)?;
     let connection = database.connect();
     let workload = Workload::parse(&(case.statements)(bench), case.name).map_err(failed)?;
@@ -118,7 +119,7 @@ fn variants(bench: &Bench, case: &Case) -> Result<Vec<Variant>, Error> {
         .filter_map(|candidate| Some((candidate.clone(), scratch.build(&table, &sample, &candidate, &stop).ok()?)))
         .collect();
     let uses = uses.into_iter().map(|(_, uses)| uses).collect();
-    let shared = Rc::new(Shared { workload, uses, expected: OnceCell::new(), _scratch: scratch });
+    let shared = Rc::new(SharedWorkload { workload, uses, expected: OnceCell::new(), _scratch: scratch });
     let variant = |(number, (candidate, built)): (usize, (Candidate, Built))| {
         let kind = match (number == 0, is_like(&candidate, &proposed)) {
             (true, true) => BOTH,
@@ -131,7 +132,11 @@ fn variants(bench: &Bench, case: &Case) -> Result<Vec<Variant>, Error> {
             levels: levels(&[("workload", &case.name), ("kind", &kind), ("place", &(number + 1)), ("design", &design)]),
             units: (1.0, "workload"),
             facts: vec![("bytes", built.bytes as f64)],
-            subject: Box::new(Measured { built, shared: Rc::clone(&shared), found: Err("it has not run".into()) }),
+            subject: Box::new(WorkloadSubject {
+                built,
+                shared: Rc::clone(&shared),
+                found: Err("it has not run".into()),
+            }),
         }
     };
     Ok(built.into_iter().enumerate().map(variant).collect())
@@ -149,25 +154,25 @@ fn is_like(a: &Candidate, b: &Candidate) -> bool {
 }
 
 /// What the designs of a workload share.
-struct Shared {
+struct SharedWorkload {
     workload: Workload,
     uses: Vec<StatementUse>,
     /// What the first design answered, which is the present one.
-    expected: OnceCell<Vec<Answer>>,
+    expected: OnceCell<Vec<AnswerDigest>>,
     /// Gone with the last of them.
     _scratch: Scratch,
 }
 
 /// A workload on one design.
-struct Measured {
+struct WorkloadSubject {
     built: Built,
-    shared: Rc<Shared>,
-    found: Result<Vec<Answer>, String>,
+    shared: Rc<SharedWorkload>,
+    found: Result<Vec<AnswerDigest>, String>,
 }
 
-impl Measured {
+impl WorkloadSubject {
     /// Runs every statement as often as it weighs.
-    fn answers(&self) -> Result<Vec<Answer>, String> {
+    fn answers(&self) -> Result<Vec<AnswerDigest>, String> {
         let mut answers = Vec::new();
         for statement in &self.shared.workload.statements {
             let mut last = None;
@@ -181,7 +186,7 @@ impl Measured {
     }
 }
 
-impl Subject for Measured {
+impl Subject for WorkloadSubject {
     fn prepare(&mut self) {
         self.found = Err("it has not run".into());
     }

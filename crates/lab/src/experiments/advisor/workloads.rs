@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// A workload with its database.
-pub(super) struct Case {
+pub(super) struct WorkloadCase {
     /// Its name as a level.
     pub(super) name: &'static str,
     /// The table that designs are compared of.
@@ -22,17 +22,17 @@ pub(super) struct Case {
 }
 
 /// All of them; two small ones first, for tests.
-pub(super) const CASES: [Case; 10] = [
-    Case { name: "wide table scanned", table: "wide", make: wide, statements: scanned, files: &[] },
-    Case { name: "updates", table: "accounts", make: accounts, statements: updates, files: &[] },
-    Case { name: "TPC-H", table: "lineitem", make: tpch, statements: tpch_statements, files: &[] },
-    Case { name: "skewed keys", table: "events", make: events, statements: skewed, files: &[] },
-    Case { name: "wide table by key", table: "wide", make: wide, statements: by_key, files: &[] },
-    Case { name: "strings", table: "pages", make: pages, statements: strings, files: &[] },
-    Case { name: "appends with lookups", table: "accounts", make: accounts, statements: appends, files: &[] },
-    Case { name: "mixed", table: "accounts", make: accounts, statements: mixed, files: &[] },
-    Case { name: "ADULT", table: "adult", make: adult, statements: adult_statements, files: &["adult.csv"] },
-    Case {
+pub(super) const CASES: [WorkloadCase; 10] = [
+    WorkloadCase { name: "wide table scanned", table: "wide", make: wide, statements: scanned, files: &[] },
+    WorkloadCase { name: "updates", table: "accounts", make: accounts, statements: updates, files: &[] },
+    WorkloadCase { name: "TPC-H", table: "lineitem", make: tpch, statements: tpch_statements, files: &[] },
+    WorkloadCase { name: "skewed keys", table: "events", make: events, statements: skewed, files: &[] },
+    WorkloadCase { name: "wide table by key", table: "wide", make: wide, statements: by_key, files: &[] },
+    WorkloadCase { name: "strings", table: "pages", make: pages, statements: strings, files: &[] },
+    WorkloadCase { name: "appends with lookups", table: "accounts", make: accounts, statements: appends, files: &[] },
+    WorkloadCase { name: "mixed", table: "accounts", make: accounts, statements: mixed, files: &[] },
+    WorkloadCase { name: "ADULT", table: "adult", make: adult, statements: adult_statements, files: &["adult.csv"] },
+    WorkloadCase {
         name: "BASEBALL",
         table: "batting",
         make: batting,
@@ -41,7 +41,7 @@ pub(super) const CASES: [Case; 10] = [
     },
 ];
 
-impl Case {
+impl WorkloadCase {
     /// The cases that a bench has: few in tests and quick runs, and those with files where there are any.
     pub(super) fn of(bench: &Bench) -> impl Iterator<Item = &'static Self> {
         let count = match bench.settings.mode {
