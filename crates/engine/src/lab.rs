@@ -71,7 +71,7 @@ pub fn stand_in(connection: &Connection, hidden: TableName, stands_in: TableName
 /// ```
 /// let database = gingham::Database::in_memory()?;
 /// database.connect().execute("SET gingham.memory_limit = '1GB'")?;
-/// assert_eq!(gingham::lab::memory_limit(&database), 1_000_000_000);
+/// assert_eq!(gingham::lab::memory_limit(&database), 1 << 30);
 /// # Ok::<(), gingham::Error>(())
 /// ```
 pub fn memory_limit(database: &Database) -> usize {

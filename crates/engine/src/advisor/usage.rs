@@ -8,7 +8,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator, TableScan, Volatility};
 use gingham_storage::{ColumnId, TableName};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What one statement asks.
 ///
@@ -54,7 +54,7 @@ pub struct TableUse {
     pub table: TableName,
     /// Columns whose values are needed behind the scan.
     pub columns: Vec<ColumnId>,
-    /// Conditions that the scan evaluates, one for each part of the AND and each column of it.
+    /// Conditions that the scan evaluates, one for each column that they name.
     pub filters: Vec<FilterUse>,
     /// Records that fulfil all conditions, about.
     pub rows: f64,
@@ -156,34 +156,42 @@ pub enum WriteKind {
     Delete,
 }
 
-/// What a plan, optimised, asks of the database's tables.
-pub(crate) fn table_uses(plan: &LogicalPlan, options: &ConfigOptions) -> Result<StatementUse> {
+/// What a query asks of the database's tables: its plan as it was bound tells what its answer depends on, since now() is a constant
+/// afterwards, and the optimised one has each condition with its scan.
+pub(crate) fn table_uses(
+    bound: &LogicalPlan,
+    optimized: &LogicalPlan,
+    options: &ConfigOptions,
+) -> Result<StatementUse> {
     let mut uses = StatementUse::default();
-    plan.apply_with_subqueries(|node| {
-        match node {
-            LogicalPlan::TableScan(scan) => uses.tables.extend(of_scan(scan, options)?),
-            LogicalPlan::Limit(_) | LogicalPlan::Window(_) => uses.by_order = true,
-            LogicalPlan::Sort(sort) => uses.by_order |= sort.fetch.is_some(),
-            _ => {}
+    bound.apply_with_subqueries(|node| {
+        uses.by_order |= matches!(node, LogicalPlan::Limit(_) | LogicalPlan::Window(_));
+        node.apply_expressions(|expression| expression.apply(|part| uses.note(part)))
+    })?;
+    optimized.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            uses.tables.extend(of_scan(scan, options)?);
         }
-        node.apply_expressions(|expression| {
-            expression.apply(|part| {
-                match part {
-                    Expr::ScalarFunction(call) => {
-                        uses.volatile |= call.func.signature().volatility != Volatility::Immutable;
-                    }
-                    Expr::AggregateFunction(call) => {
-                        let name = call.func.name();
-                        let ordered = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
-                        uses.by_order |= ordered.contains(&name);
-                    }
-                    _ => {}
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
+        Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(uses)
+}
+
+impl StatementUse {
+    /// Notes what a part of an expression makes the answer depend on.
+    fn note(&mut self, part: &Expr) -> Result<TreeNodeRecursion> {
+        match part {
+            Expr::ScalarFunction(call) => {
+                self.volatile |= call.func.signature().volatility != Volatility::Immutable;
+            }
+            Expr::AggregateFunction(call) => {
+                let ordered = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
+                self.by_order |= ordered.contains(&call.func.name());
+            }
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
 }
 
 /// One scan; `None` when it is not of a table of ours.
@@ -196,13 +204,27 @@ fn of_scan(scan: &TableScan, options: &ConfigOptions) -> Result<Option<TableUse>
         None => shown.iter().map(|(_, id)| *id).collect(),
     };
     let id_of = |name: &str| shown.iter().find(|(shown, _)| *shown == name).map(|(_, id)| *id);
-    let (all, mut filters) = (table.rows().max(1) as f64, Vec::new());
+    let all = table.rows().max(1) as f64;
+    // Bounds on one column are one condition: each alone may leave much, and both hardly anything.
+    let mut by_column: BTreeMap<ColumnId, Vec<&Expr>> = BTreeMap::new();
     for filter in &scan.filters {
-        let share = (table.rows_of(std::slice::from_ref(filter), options) / all).clamp(0.0, 1.0);
-        let kind = kind_of(filter);
         let names: BTreeSet<&str> = filter.column_refs().into_iter().map(|column| column.name.as_str()).collect();
-        filters.extend(names.into_iter().filter_map(id_of).map(|column| FilterUse { column, kind, share }));
+        for column in names.into_iter().filter_map(id_of) {
+            by_column.entry(column).or_default().push(filter);
+        }
     }
+    let condition = |(column, own): (ColumnId, Vec<&Expr>)| {
+        let filters: Vec<Expr> = own.iter().map(|filter| (*filter).clone()).collect();
+        let share = (table.rows_of(&filters, options) / all).clamp(0.0, 1.0);
+        let kinds = own.into_iter().map(kind_of);
+        let kind = kinds.min_by_key(|kind| match kind {
+            FilterKind::Equal => 0,
+            FilterKind::Range => 1,
+            FilterKind::Other => 2,
+        });
+        FilterUse { column, kind: kind.unwrap_or(FilterKind::Other), share }
+    };
+    let filters = by_column.into_iter().map(condition).collect();
     let rows = table.rows_of(&scan.filters, options).min(all);
     Ok(Some(TableUse { table: table.table.definition.name.clone(), columns, filters, rows }))
 }

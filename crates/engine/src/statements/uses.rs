@@ -36,8 +36,8 @@ async fn of_query(context: &StatementContext, mut query: Query) -> Result<(State
     let bound = context.bind(query, None).await?;
     let options = context.state.config_options();
     let rows = rows_about(&bound.plan, options);
-    let plan = context.optimized(bound.plan)?;
-    Ok((table_uses(&plan, options)?, rows))
+    let plan = context.optimized(bound.plan.clone())?;
+    Ok((table_uses(&bound.plan, &plan, options)?, rows))
 }
 
 async fn of_write(context: &StatementContext, statement: Sql) -> Result<StatementUse> {
@@ -106,7 +106,13 @@ async fn found_by(
     let Ok(query) = query_of(&format!("SELECT {} FROM {table}{condition}", values.join(", "))) else {
         return (StatementUse::default(), 1.0);
     };
-    of_query(context, query).await.unwrap_or((StatementUse::default(), 1.0))
+    let (uses, rows) = of_query(context, query).await.unwrap_or((StatementUse::default(), 1.0));
+    let rows = match uses.tables.as_slice() {
+        // All of its filters are the condition.
+        [scan] => scan.rows,
+        _ => rows,
+    };
+    (uses, rows)
 }
 
 fn writing(definition: &TableDefinition, kind: WriteKind, found: (StatementUse, f64)) -> StatementUse {

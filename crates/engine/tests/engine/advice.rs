@@ -114,10 +114,8 @@ fn the_model_knows_plain_cases() {
         let more = "INSERT INTO t SELECT id + (SELECT max(id) FROM t), day, \"Kind of\", price, a, b, note FROM t";
         connection.execute(more).expect("more");
     }
-    assert!(
-        first(&connection, "UPDATE t SET price = price + 1 WHERE id = 5; SELECT * FROM t WHERE id = 9")
-            .starts_with("pax")
-    );
+    let by_key = first(&connection, "UPDATE t SET price = price + 1 WHERE id = 5; SELECT * FROM t WHERE id = 9");
+    assert!(by_key.starts_with("pax") || by_key.starts_with("nsm"), "{by_key}");
     let scan = first(&connection, "SELECT sum(price) FROM t WHERE day < DATE '2020-01-20'");
     assert!(scan.ends_with("sorted by day"), "{scan}");
     let (facts, uses) = (facts(&connection), uses(&connection, "SELECT sum(a) FROM t"));
