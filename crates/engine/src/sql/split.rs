@@ -114,6 +114,6 @@ mod tests {
         }
         let places = statement_places("-- one\nselect 1;\n/* two */ select 2");
         let found: Vec<_> = places.into_iter().map(|place| (place.whole, place.first)).collect();
-        assert_eq!(found, [(0..16, 7), (16..36, 27)]);
+        assert_eq!(found, [(0..16, 7), (16..35, 27)]);
     }
 }

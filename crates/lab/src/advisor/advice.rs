@@ -96,6 +96,15 @@ impl TableAdvice {
         if self.proposed == 0 { None } else { self.told.gain(self.proposed) }
     }
 
+    /// The designs with their gains, the fastest first; the present one has the gain 1.
+    pub fn by_gain(&self) -> Vec<(usize, Option<Gain>)> {
+        let mut all: Vec<(usize, Option<Gain>)> =
+            (0..self.designs.len()).map(|design| (design, self.told.gain(design))).collect();
+        let times = |gain: &Option<Gain>| gain.map_or(0.0, |gain| gain.times);
+        all.sort_by(|a, b| times(&b.1).total_cmp(&times(&a.1)));
+        all
+    }
+
     /// The gains of a design by statement, by their places in the workload, losses first.
     pub fn gains_of_statements(&self, design: usize) -> Vec<(usize, Gain)> {
         let gains = self.statements.iter().enumerate();

@@ -65,7 +65,7 @@ impl Change<'_> {
         self.watch.note(&format!("{name}: keeping a copy of the old design"), 0.0);
         let before = Scratch::of(self.database, u64::MAX)?;
         let proposed = &self.table.designs[self.table.proposed].candidate;
-        self.arrange(&proposed.arrangement(&self.table.definition))?;
+        self.arrange(&proposed.arrangement(&self.table.definition), self.stop)?;
         let (gain, undone) = match self.compared(&before) {
             Ok(gain) => (
                 gain,
@@ -74,13 +74,13 @@ impl Change<'_> {
             ),
             Err(Error::Internal(wrong)) => (None, Some(wrong)),
             Err(other) => {
-                self.arrange(&Arrangement::present(&self.table.definition))?;
+                self.give_back()?;
                 return Err(other);
             }
         };
         if undone.is_some() {
             self.watch.note(&format!("{name}: giving the old design back"), 1.0);
-            self.arrange(&Arrangement::present(&self.table.definition))?;
+            self.give_back()?;
         }
         Ok(Applied { table: name.clone(), gain, undone })
     }
@@ -94,11 +94,16 @@ impl Change<'_> {
         Err(Error::Conflict(format!("table '{name}' was altered since it was looked at: ask for advice again")))
     }
 
-    fn arrange(&self, arrangement: &Arrangement) -> Result<()> {
+    /// Gives the table its old design, whoever says stop meanwhile: the new one has not proved itself.
+    fn give_back(&self) -> Result<()> {
+        self.arrange(&Arrangement::present(&self.table.definition), &Stop::default())
+    }
+
+    fn arrange(&self, arrangement: &Arrangement, stop: &Stop) -> Result<()> {
         let name = &self.table.definition.name;
         let mut watch = |done: u64, all: u64| {
             self.watch.note(&format!("{name}: rewriting"), done as f64 / all.max(1) as f64);
-            if self.stop.is_stopped() { Err(gingham::storage::Error::Cancelled) } else { Ok(()) }
+            if stop.is_stopped() { Err(gingham::storage::Error::Cancelled) } else { Ok(()) }
         };
         let options = WriteOptions { lock_timeout: Some(PATIENCE), ..WriteOptions::default() };
         lab::store(self.database).set_arrangement(name, arrangement, self.threads, &mut watch, &options)?;

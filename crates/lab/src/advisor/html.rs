@@ -105,7 +105,8 @@ fn change(table: &TableAdvice) -> String {
 
 /// The gain of each design as a bar with its interval, in the order of the table below.
 fn plot(table: &TableAdvice) -> String {
-    let groups: Vec<(String, Vec<Bar>)> = ordered(table)
+    let groups: Vec<(String, Vec<Bar>)> = table
+        .by_gain()
         .into_iter()
         .enumerate()
         .filter_map(|(place, (design, gain))| {
@@ -129,17 +130,8 @@ fn plot(table: &TableAdvice) -> String {
     )
 }
 
-/// The designs with their gains, the fastest first; the present one has the gain 1.
-fn ordered(table: &TableAdvice) -> Vec<(usize, Option<Gain>)> {
-    let mut all: Vec<(usize, Option<Gain>)> =
-        (0..table.designs.len()).map(|design| (design, table.told.gain(design))).collect();
-    let times = |gain: &Option<Gain>| gain.map_or(0.0, |gain| gain.times);
-    all.sort_by(|a, b| times(&b.1).total_cmp(&times(&a.1)));
-    all
-}
-
 fn designs(table: &TableAdvice) -> String {
-    let rows: String = ordered(table)
+    let rows: String = table.by_gain()
         .into_iter()
         .enumerate()
         .map(|(place, (number, gain))| {

@@ -76,9 +76,10 @@ fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> f
             }
         }
     }
-    for (number, design) in table.designs.iter().enumerate().skip(1).filter(|(number, _)| *number != table.proposed) {
+    for (number, gain) in table.by_gain().into_iter().filter(|(number, _)| ![0, table.proposed].contains(number)) {
+        let design = &table.designs[number];
         let why = if table.told.class.contains(&number) { "as fast as the best" } else { "slower" };
-        let gain = table.told.gain(number).map_or(String::new(), |gain| format!(", {}", Times(gain)));
+        let gain = gain.map_or(String::new(), |gain| format!(", {}", Times(gain)));
         writeln!(f, "  {why}: {} ({}){gain}", design.candidate.text(definition), megabytes(design.bytes))?;
     }
     let mut reasons: Vec<&str> = table.rejected.iter().map(|(_, why)| why.as_str()).collect();

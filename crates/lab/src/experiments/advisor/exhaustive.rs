@@ -9,6 +9,7 @@ use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps, Mode,
     Point, Subject, Trial, Variant, levels,
 };
+use crate::machine::Clock;
 use crate::statistics::{best_class, compare};
 use gingham::advisor::{Candidate, StatementUse, TableFacts, Workload, propose, rank};
 use gingham_kernels::Isa;
@@ -34,13 +35,15 @@ pub static WORKLOADS: Experiment = Experiment {
         x: "place",
         series: "kind",
         panels: &["workload"],
-        metric: "time",
-        axis: "cycles",
+        metric: STATEMENTS,
+        axis: "cycles of the statements",
         only: &[],
     }],
     claims: &CLAIMS,
 };
 
+/// The metric that designs are compared by: the time of the statements, without BEGIN and ROLLBACK round those that write.
+const STATEMENTS: &str = "statements";
 /// Candidates that are built at most.
 const MOST: usize = 64;
 /// What a design is to the advisor, as a level; one that is nothing of that has none.
@@ -119,7 +122,8 @@ fn variants(bench: &Bench, case: &WorkloadCase) -> Result<Vec<Variant>, Error> {
         .filter_map(|candidate| Some((candidate.clone(), scratch.build(&table, &sample, &candidate, &stop).ok()?)))
         .collect();
     let uses = uses.into_iter().map(|(_, uses)| uses).collect();
-    let shared = Rc::new(SharedWorkload { workload, uses, expected: OnceCell::new(), _scratch: scratch });
+    let shared =
+        Rc::new(SharedWorkload { workload, uses, expected: OnceCell::new(), clock: bench.clock, _scratch: scratch });
     let variant = |(number, (candidate, built)): (usize, (Candidate, Built))| {
         let kind = match (number == 0, is_like(&candidate, &proposed)) {
             (true, true) => BOTH,
@@ -136,6 +140,7 @@ fn variants(bench: &Bench, case: &WorkloadCase) -> Result<Vec<Variant>, Error> {
                 built,
                 shared: Rc::clone(&shared),
                 found: Err("it has not run".into()),
+                taken: Duration::ZERO,
             }),
         }
     };
@@ -159,6 +164,7 @@ struct SharedWorkload {
     uses: Vec<StatementUse>,
     /// What the first design answered, which is the present one.
     expected: OnceCell<Vec<AnswerDigest>>,
+    clock: Clock,
     /// Gone with the last of them.
     _scratch: Scratch,
 }
@@ -168,17 +174,22 @@ struct WorkloadSubject {
     built: Built,
     shared: Rc<SharedWorkload>,
     found: Result<Vec<AnswerDigest>, String>,
+    /// How long the statements took.
+    taken: Duration,
 }
 
 impl WorkloadSubject {
     /// Runs every statement as often as it weighs.
-    fn answers(&self) -> Result<Vec<AnswerDigest>, String> {
+    fn answers(&mut self) -> Result<Vec<AnswerDigest>, String> {
+        self.taken = Duration::ZERO;
         let mut answers = Vec::new();
         for statement in &self.shared.workload.statements {
             let mut last = None;
             for _ in 0..(statement.weight as usize).max(1) {
                 let ran = run(&self.built.connection, statement);
-                last = Some(ran.map_err(|error| format!("line {}: {error}", statement.line))?.0);
+                let (answer, taken) = ran.map_err(|error| format!("line {}: {error}", statement.line))?;
+                self.taken += taken;
+                last = Some(answer);
             }
             answers.extend(last);
         }
@@ -193,6 +204,10 @@ impl Subject for WorkloadSubject {
 
     fn run(&mut self, _: &mut Laps) {
         self.found = self.answers();
+    }
+
+    fn values(&self) -> Vec<(&'static str, f64)> {
+        vec![(STATEMENTS, self.taken.as_secs_f64() * self.shared.clock.per_second())]
     }
 
     fn check(&mut self) -> Result<(), String> {
@@ -212,7 +227,7 @@ impl Subject for WorkloadSubject {
 /// The results of each workload, with the place of the one that was proposed and that of column.
 fn by_workload<'a>(context: &'a Context<'_>) -> Vec<(&'a str, Vec<&'a Point>, usize, usize)> {
     let mut workloads: Vec<(&str, Vec<&Point>)> = Vec::new();
-    for point in context.findings.points.iter().filter(|point| point.time().is_some()) {
+    for point in context.findings.points.iter().filter(|point| point.summary(STATEMENTS).is_some()) {
         match workloads.iter_mut().find(|(known, _)| *known == point.level("workload")) {
             Some((_, points)) => points.push(point),
             None => workloads.push((point.level("workload"), vec![point])),
@@ -230,7 +245,7 @@ fn by_workload<'a>(context: &'a Context<'_>) -> Vec<(&'a str, Vec<&'a Point>, us
 /// Whether what was proposed is in the class of the best of each workload.
 fn best(context: &Context<'_>) -> Judgement {
     let each = |(workload, points, proposed, _): (&str, Vec<&Point>, usize, usize)| {
-        let times: Vec<_> = points.iter().filter_map(|point| point.time()).collect();
+        let times: Vec<_> = points.iter().filter_map(|point| point.summary(STATEMENTS)).collect();
         let class = best_class(&times)?;
         let over = times[proposed].mean / times[class.best].mean;
         let detail = format!(
@@ -247,7 +262,7 @@ fn best(context: &Context<'_>) -> Judgement {
 /// Whether what was proposed is told apart from column as slower nowhere.
 fn no_slower(context: &Context<'_>) -> Judgement {
     let each = |(workload, points, proposed, column): (&str, Vec<&Point>, usize, usize)| {
-        let (proposed, column) = (points[proposed].time()?, points[column].time()?);
+        let (proposed, column) = (points[proposed].summary(STATEMENTS)?, points[column].summary(STATEMENTS)?);
         let detail = format!("{:.2} times column", proposed.mean / column.mean);
         let slower = compare(proposed, column).order == Ordering::Greater;
         Some(Expectation::plain(workload, detail, !slower))
@@ -280,7 +295,7 @@ mod tests {
 
     fn results(proposed: f64, column: f64) -> Vec<Point> {
         let of = |kind: &str, design: &str, time: f64| {
-            point(&[("workload", "w"), ("kind", kind), ("design", design)], &[("time", time)])
+            point(&[("workload", "w"), ("kind", kind), ("design", design)], &[(STATEMENTS, time)])
         };
         vec![
             of(COLUMN, "column", column),
