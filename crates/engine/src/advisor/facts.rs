@@ -189,11 +189,19 @@ fn spread(table: &TableSnapshot, column: &ColumnDefinition) -> f64 {
         let Some(meta) = segment.column(column.id) else { continue };
         let own = integer_range(&meta.statistics.min, &meta.statistics.max);
         let part = own.zip(range).map_or(1.0, |(own, all)| if all > 0.0 { own / all } else { 0.0 });
-        let codes = (1_u128 << meta.code_bits.min(64)) as f64;
-        for zone in 0..segment.zones() {
-            let spans = match segment.zone_map(column.id, zone) {
-                Some(map) if map.coded && codes > 1.0 => map.max.saturating_sub(map.min) as f64 / codes,
-                _ => 1.0,
+        let zones =
+            || (0..segment.zones()).map(|zone| (zone, segment.zone_map(column.id, zone).filter(|map| map.coded)));
+        // Codes need not fill their bits.
+        let (least, most) = zones().fold((u64::MAX, 0), |(least, most), (_, map)| match map {
+            Some(map) => (least.min(map.min), most.max(map.max)),
+            None => (least, most),
+        });
+        let codes = most.saturating_sub(least) as f64;
+        for (zone, map) in zones() {
+            let spans = match map {
+                Some(_) if codes == 0.0 => 0.0,
+                Some(map) => map.max.saturating_sub(map.min) as f64 / codes,
+                None => 1.0,
             };
             let of_zone = segment.zone_rows(zone).len() as f64;
             (sum, rows) = (sum + spans.min(1.0) * part * of_zone, rows + of_zone);

@@ -99,6 +99,17 @@ fn every_candidate_can_be_had_and_undone() {
     }
 }
 
+#[test]
+fn facts_tell_how_clustered_zones_are() {
+    let connection = Database::in_memory().expect("a database").connect();
+    connection
+        .execute("CREATE TABLE t AS SELECT value AS rising, value * 7919 % 2600 AS anywhere, 7 AS same FROM generate_series(1, 300000)")
+        .expect("a table");
+    connection.execute("OPTIMIZE TABLE t").expect("segments");
+    let spreads: Vec<f64> = facts(&connection).columns.iter().map(|column| column.spread).collect();
+    assert!(spreads[0] < 0.3 && spreads[1] > 0.99 && spreads[2] == 0.0, "{spreads:?}");
+}
+
 /// The text of the candidate that the model ranks first.
 fn first(connection: &Connection, workload: &str) -> String {
     let (facts, uses) = (facts(connection), uses(connection, workload));
