@@ -103,7 +103,7 @@ fn every_candidate_can_be_had_and_undone() {
 fn facts_tell_how_clustered_zones_are() {
     let connection = Database::in_memory().expect("a database").connect();
     connection
-        .execute("CREATE TABLE t AS SELECT value AS rising, value * 7919 % 2600 AS anywhere, 7 AS same FROM generate_series(1, 300000)")
+        .execute("CREATE TABLE t WITH (sort_by = 'rising') AS SELECT value AS rising, value * 7919 % 2600 AS anywhere, 7 AS same FROM generate_series(1, 300000)")
         .expect("a table");
     connection.execute("OPTIMIZE TABLE t").expect("segments");
     let spreads: Vec<f64> = facts(&connection).columns.iter().map(|column| column.spread).collect();
