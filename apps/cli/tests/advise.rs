@@ -17,7 +17,7 @@ fn database(folder: &Path) -> (PathBuf, PathBuf) {
     let (database, workload) = (folder.join("shop.gingham"), folder.join("w.sql"));
     let columns: Vec<String> = (0..30).map(|number| format!("value * {} % 1000 AS c{number}", number + 1)).collect();
     let sql = format!(
-        "CREATE TABLE wide WITH (layout = 'row') AS SELECT {} FROM generate_series(1, 50000)",
+        "CREATE TABLE wide WITH (layout = 'row') AS SELECT {} FROM generate_series(1, 20000)",
         columns.join(", ")
     );
     let made = gingham(&[path(&database), "-c", &sql]);
@@ -79,7 +79,7 @@ fn recorded_statements_are_a_workload_too() {
     assert!(gingham(&[path(&database), "-c", sql]).status.success());
     assert!(database.join("workload").is_file(), "saved at close");
     let output = gingham(&[path(&database), "advise", "--recorded", "--budget", "3s"]);
-    assert!(output.status.success() && text(&output).contains("wide: 50000 records"), "{}", text(&output));
+    assert!(output.status.success() && text(&output).contains("wide: 20000 records"), "{}", text(&output));
     assert!(gingham(&[path(&database), "-c", "SELECT gingham_clear_workload()"]).status.success());
     assert_eq!(gingham(&[path(&database), "advise", "--recorded"]).status.code(), Some(1), "forgotten for good");
     // A file that was damaged is no reason not to open.
@@ -161,11 +161,11 @@ fn a_kill_leaves_the_old_design_or_the_new_one() {
         let _ = child.kill();
         child.wait().expect("its end");
         let now = layout(&database);
-        assert!(now.contains(",50000"), "{now}");
+        assert!(now.contains(",20000"), "{now}");
         seen.push(now.clone());
         let sums =
             text(&gingham(&[path(&database), "--format", "csv", "-c", "SELECT sum(c3), sum(c29), count(*) FROM wide"]));
-        assert!(sums.contains("24900000,24750000,50000"), "{sums}");
+        assert!(sums.contains("9960000,9900000,20000"), "{sums}");
         assert_eq!(scratch_folders(&database), 0, "swept");
         if now != before {
             assert!(
