@@ -2,7 +2,7 @@
 
 use super::advice::{Advice, MeasuredDesign, StatementFacts, TableAdvice};
 use super::looks::{Told, measure};
-use super::scratch::{Built, Sample, Scratch, reference};
+use super::scratch::{Built, Sample, Scratch, folder_bytes, reference};
 use super::stop::Stop;
 use super::trial::{Part, TrialBench, run};
 use gingham::advisor::{Candidate, StatementUse, TableFacts, Workload, WorkloadStatement, model, propose, rank};
@@ -11,7 +11,6 @@ use gingham::storage::snapshot::TableSnapshot;
 use gingham::{Connection, Database, Error, Result, lab};
 use gingham_kernels::Isa;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -74,7 +73,7 @@ pub fn advise(database: &Database, request: &Request, watch: &dyn Watch, stop: &
     let named =
         request.tables.iter().map(|name| connection.table(&reference(name)).map(|table| table.definition.name.clone()));
     let named = named.collect::<Result<Vec<_>>>()?;
-    let bytes = folder_bytes(database.path()) as f64;
+    let bytes = folder_bytes(database.path(), std::fs::Metadata::len) as f64;
     let limit = request.disk.map_or(bytes * USUAL_DISK, |times| bytes * times);
     let scratch = Scratch::of(database, if request.disk.is_some() { limit } else { limit.max(LEAST_DISK) } as u64)?;
     let mut session = AdviceRun {
@@ -420,14 +419,21 @@ impl AdviceRun<'_> {
         let mut survivors: Vec<usize> = measured.told.class.iter().copied().filter(|design| *design != 0).collect();
         survivors.sort_by(|a, b| measured.designs[*a].bytes.total_cmp(&measured.designs[*b].bytes));
         survivors.truncate(MOST_CONFIRMED - 1);
-        let kept: Vec<&MeasuredDesign> =
-            [0].iter().chain(&survivors).map(|design| &measured.designs[*design]).collect();
-        let building: Duration = kept.iter().map(|design| design.change).sum();
-        let bytes: f64 = kept.iter().map(|design| design.bytes).sum();
-        let in_memory = native_bytes(&table.snapshot) * kept.len() as f64;
-        if building > table.left() / 2 || bytes > self.scratch.room() as f64 || in_memory > self.memory * MEMORY {
+        let fits = |survivors: &[usize]| {
+            let all = || [0].iter().chain(survivors).map(|design| &measured.designs[*design]);
+            let building: Duration = all().map(|design| design.change).sum();
+            let bytes: f64 = all().map(|design| design.bytes).sum();
+            let in_memory = native_bytes(&table.snapshot) * all().count() as f64;
+            building <= table.left() / 2 && bytes <= self.scratch.room() as f64 && in_memory <= self.memory * MEMORY
+        };
+        while !survivors.is_empty() && !fits(&survivors) {
+            survivors.pop();
+        }
+        if survivors.is_empty() {
             return Ok(None);
         }
+        let kept: Vec<&MeasuredDesign> =
+            [0].iter().chain(&survivors).map(|design| &measured.designs[*design]).collect();
         let whole = Sample::whole(&table.snapshot)?;
         let mut bench = TrialBench::new(&table.parts, self.stop);
         let mut designs = Vec::new();
@@ -483,15 +489,4 @@ fn modelled(connection: &Connection, uses: &StatementUse) -> Result<Vec<(TableNa
 fn native_bytes(table: &Arc<TableSnapshot>) -> f64 {
     let facts = TableFacts::of(table);
     facts.columns.iter().map(|column| column.native_bytes()).sum::<f64>() * facts.rows()
-}
-
-/// Bytes of the files of a folder.
-fn folder_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
-    let size = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(size).sum()
 }

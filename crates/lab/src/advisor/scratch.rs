@@ -9,6 +9,7 @@ use gingham::storage::store::WriteOptions;
 use gingham::storage::{Predicate, TableDefinition, TableName};
 use gingham::{Connection, Database, Error, Result, lab};
 use gingham_kernels::Isa;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -68,11 +69,15 @@ pub(crate) struct Sample {
 impl Scratch {
     /// Copies the database as it is now; the copy may grow to so many bytes of its own.
     pub(crate) fn of(database: &Database, limit: u64) -> Result<Self> {
+        // Heap pages are part of the catalog, which is copied.
+        let catalog = std::fs::metadata(database.path().join("catalog/data.mdb")).map_or(0, |file| file.len());
+        let room = limit.min(free_bytes(database.path()));
+        if catalog > room {
+            return Err(no_room(database.path(), catalog, room));
+        }
         let database = lab::scratch_copy(database)?;
         let _gone = UntilGone(database.path().to_path_buf());
-        let scratch = Self { database, _gone, limit, built: 0 };
-        scratch.require_room(0)?;
-        Ok(scratch)
+        Ok(Self { database, _gone, limit, built: 0 })
     }
 
     /// A connection that sees the tables as they are.
@@ -82,23 +87,14 @@ impl Scratch {
 
     /// Bytes that tables may still take: of the limit, and on the disk.
     pub(crate) fn room(&self) -> u64 {
-        let left = self.limit.saturating_sub(own_bytes(self.database.path()));
-        // The last tenth of a disk is for others.
-        let free = gingham::storage::io::free_bytes(self.database.path()).map_or(left, |free| free / 10 * 9);
-        left.min(free)
+        let left = self.limit.saturating_sub(folder_bytes(self.database.path(), own_bytes));
+        left.min(free_bytes(self.database.path()))
     }
 
     /// An error when there is no room for so many bytes.
     pub(crate) fn require_room(&self, bytes: u64) -> Result<()> {
         let room = self.room();
-        if own_bytes(self.database.path()) <= self.limit && room >= bytes {
-            return Ok(());
-        }
-        Err(Error::Io(format!(
-            "no room for scratch tables in {}: {bytes} more bytes are needed and {room} may be taken; free some, or give \
-             more of the disk with --disk",
-            self.database.path().display()
-        )))
+        if room >= bytes { Ok(()) } else { Err(no_room(self.database.path(), bytes, room)) }
     }
 
     /// Makes a table of a design and copies records of `table` into it.
@@ -230,24 +226,38 @@ pub(crate) fn table_bytes(table: &TableSnapshot) -> u64 {
     parts + page
 }
 
-/// Bytes of the files that only this folder has.
-fn own_bytes(folder: &Path) -> u64 {
+fn no_room(folder: &Path, needed: u64, room: u64) -> Error {
+    Error::Io(format!(
+        "no room for scratch tables in {}: {needed} more bytes are needed and {room} may be taken; free some, or give more of \
+         the disk with --disk",
+        folder.display()
+    ))
+}
+
+/// Bytes that may be taken of a folder's disk: the last tenth is for others. All where the system does not say.
+fn free_bytes(folder: &Path) -> u64 {
+    gingham::storage::io::free_bytes(folder).map_or(u64::MAX, |free| free / 10 * 9)
+}
+
+/// What `of` says of the files of a folder, those of folders within it too, added up.
+pub(crate) fn folder_bytes(folder: &Path, of: fn(&Metadata) -> u64) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let size = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => own_bytes(&entry.path()),
-        Ok(metadata) => own_bytes_of(&metadata),
+        Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path(), of),
+        Ok(metadata) => of(&metadata),
         Err(_) => 0,
     };
     entries.flatten().map(size).sum()
 }
 
+/// Bytes that a file takes on disk; none for one that other folders have too, by links.
 #[cfg(unix)]
-fn own_bytes_of(metadata: &std::fs::Metadata) -> u64 {
+fn own_bytes(file: &Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt;
-    if metadata.nlink() > 1 { 0 } else { metadata.blocks() * 512 }
+    if file.nlink() > 1 { 0 } else { file.blocks() * 512 }
 }
 
 #[cfg(not(unix))]
-fn own_bytes_of(metadata: &std::fs::Metadata) -> u64 {
-    metadata.len()
+fn own_bytes(file: &Metadata) -> u64 {
+    file.len()
 }

@@ -35,8 +35,7 @@ pub fn read_kept_file(path: &Path, head: &str) -> Result<Option<Vec<u8>>> {
     let rest = bytes.strip_prefix(head.as_bytes()).and_then(|rest| rest.strip_prefix(b"\n"));
     let rest = rest.ok_or_else(|| corrupt(&format!("its first line is not '{head}'")))?;
     let (digits, content) = rest.split_at_checked(9).ok_or_else(|| corrupt("it ends in its second line"))?;
-    let checksum = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits.trim_end(), 16).ok());
-    if checksum != Some(crc32c::crc32c(content)) {
+    if digits != format!("{:08x}\n", crc32c::crc32c(content)).as_bytes() {
         return Err(corrupt("its checksum is not that of its content"));
     }
     Ok(Some(content.to_vec()))
