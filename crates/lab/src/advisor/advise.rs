@@ -416,8 +416,10 @@ impl AdviceRun<'_> {
 
     /// Measures the best designs on the whole table, where time and room allow.
     fn confirmed(&mut self, table: &Table<'_>, measured: &MeasuredTable) -> Result<Option<MeasuredTable>> {
-        let mut survivors: Vec<usize> = measured.told.class.iter().copied().filter(|design| *design != 0).collect();
-        survivors.sort_by(|a, b| measured.designs[*a].bytes.total_cmp(&measured.designs[*b].bytes));
+        // On the whole table the first few may come in another order: the best of the sample goes with those next to it.
+        let times = |design: usize| measured.told.gain(design).map_or(0.0, |gain| gain.times);
+        let mut survivors: Vec<usize> = (1..measured.designs.len()).collect();
+        survivors.sort_by(|a, b| times(*b).total_cmp(&times(*a)));
         survivors.truncate(MOST_CONFIRMED - 1);
         let fits = |survivors: &[usize]| {
             let all = || [0].iter().chain(survivors).map(|design| &measured.designs[*design]);
@@ -465,7 +467,7 @@ fn not_confirmed(sample: &MeasuredTable, whole: &MeasuredTable) -> Vec<(Candidat
     let others = others.filter(|(_, design)| !whole.designs.iter().any(|kept| kept.candidate == design.candidate));
     let why = |number: usize| match sample.told.gain(number).filter(|_| sample.told.designs[number].slower.is_some()) {
         Some(gain) => format!("slower than others on a sample, {:.2} times as fast as the present design", gain.times),
-        None => "others that are as fast on a sample have fewer bytes".to_owned(),
+        None => "others are faster on a sample, and there was time for no more".to_owned(),
     };
     others.map(|(number, design)| (design.candidate.clone(), why(number))).collect()
 }
