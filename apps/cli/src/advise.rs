@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What `advise` takes.
+/// The arguments of `advise`.
 #[derive(Debug, Args)]
 pub struct AdviseArgs {
     /// File of statements, each perhaps behind a comment such as -- weight: 10
@@ -131,12 +131,7 @@ fn tell(applied: &[Applied]) -> Result<(), Failure> {
     for Applied { table, gain, undone } in applied {
         match (undone, gain) {
             (Some(why), _) => say!("{table}: undone, {why}"),
-            (None, Some(gain)) => say!(
-                "{table}: changed, {:.2} times as fast as before ({:.2} to {:.2}), all answers are the same",
-                gain.times,
-                gain.interval.low,
-                gain.interval.high
-            ),
+            (None, Some(gain)) => say!("{table}: changed, {gain}, all answers are the same"),
             (None, None) => say!("{table}: changed, all answers are the same"),
         }
     }

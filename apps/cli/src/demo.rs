@@ -94,7 +94,7 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the advisor would choose for the 22 queries.
+/// Asks the advisor for designs that suit the 22 queries.
 fn advised(database: &Database, scale: f64) -> Result<Advice, Failure> {
     let text: String = tpch::queries::NUMBERS.map(|number| tpch::queries::text(number, scale) + ";\n").collect();
     let workload = Workload::parse(&text, "the 22 queries of TPC-H")?;

@@ -30,7 +30,7 @@ pub struct Report {
     pub measurement: Measurement,
     /// Sizes of the columns.
     pub sizes: Vec<ColumnSize>,
-    /// Which designs would suit the queries.
+    /// The advisor's answer for the queries.
     pub advice: Advice,
 }
 

@@ -1,8 +1,9 @@
 //! A design worth trying, and the statements that give it to a table and take it away again.
 
 use crate::sql::layout;
-use gingham_storage::model::{Arrangement, quoted_name};
-use gingham_storage::{ColumnId, DEFAULT_SCHEMA, Design, EncodingChoice, IndexDefinition, TableDefinition, TableName};
+use crate::sql::quoted::{full_name, quoted};
+use gingham_storage::model::Arrangement;
+use gingham_storage::{ColumnId, Design, EncodingChoice, IndexDefinition, TableDefinition, TableName};
 
 /// A design for a table.
 ///
@@ -46,23 +47,6 @@ impl Candidate {
     pub fn present(definition: &TableDefinition) -> Self {
         let (design, sort_by) = (definition.design.clone(), definition.sort_by.clone());
         Self { design, sort_by, index: None, reason: "the present design".to_owned() }
-    }
-
-    /// Whether it is another than the table has.
-    ///
-    /// ```
-    /// # use gingham::{Database, advisor::*};
-    /// # let connection = Database::in_memory()?.connect();
-    /// # connection.execute("CREATE TABLE t AS SELECT value AS a, value % 10 AS b FROM generate_series(1, 1000)")?;
-    /// # let workload = Workload::parse("SELECT sum(a) FROM t WHERE b = 3", "w.sql")?;
-    /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
-    /// # let facts = TableFacts::of(&connection.table("t")?);
-    /// # let definition = facts.table.definition.clone();
-    /// assert_eq!(propose(&facts, &uses).iter().filter(|candidate| !candidate.changes(&definition)).count(), 1);
-    /// # Ok::<(), gingham::Error>(())
-    /// ```
-    pub fn changes(&self, definition: &TableDefinition) -> bool {
-        self.design != definition.design || self.sort_by != definition.sort_by || self.index.is_some()
     }
 
     /// The table's definition with this design, under another name. It refers to no other table, and nothing is checked: what it
@@ -141,7 +125,7 @@ impl Candidate {
         parts.extend([packings, self.design.encodings_text(&with)].into_iter().filter(|text| !text.is_empty()));
         let names = |columns: &[ColumnId]| {
             let names = columns.iter().filter_map(|id| definition.column_by_id(*id));
-            names.map(|column| quoted_name(&column.name)).collect::<Vec<_>>().join(", ")
+            names.map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ")
         };
         parts.extend((!self.sort_by.is_empty()).then(|| format!("sorted by {}", names(&self.sort_by))));
         parts.extend(self.index.map(|column| format!("index on {}", names(&[column]))));
@@ -167,7 +151,7 @@ impl Candidate {
         let mut statements = Vec::new();
         // A layout of segments takes no index.
         let lost = definition.indexes.iter().filter(|index| !index.of_constraint && self.design.heap.is_none());
-        statements.extend(lost.map(|index| format!("DROP INDEX {}", quoted_name(&index.name))));
+        statements.extend(lost.map(|index| format!("DROP INDEX {}", quoted(&index.name))));
         let options = self.options(definition);
         if !options.is_empty() {
             let options: Vec<String> =
@@ -175,7 +159,7 @@ impl Candidate {
             statements.push(format!("ALTER TABLE {table} SET ({})", options.join(", ")));
         }
         if let Some(column) = self.index.and_then(|id| definition.column_by_id(id)) {
-            let (name, column) = (quoted_name(&index_name(definition, column.id)), quoted_name(&column.name));
+            let (name, column) = (quoted(&index_name(definition, column.id)), quoted(&column.name));
             statements.push(format!("CREATE INDEX {name} ON {table} ({column})"));
         }
         statements
@@ -199,17 +183,16 @@ impl Candidate {
         let changed =
             TableDefinition { design: self.design.clone(), sort_by: self.sort_by.clone(), ..definition.clone() };
         let mut statements = Vec::new();
-        statements
-            .extend(self.index.map(|column| format!("DROP INDEX {}", quoted_name(&index_name(definition, column)))));
+        statements.extend(self.index.map(|column| format!("DROP INDEX {}", quoted(&index_name(definition, column)))));
         let before = Self::present(definition);
         let without = TableDefinition { indexes: Vec::new(), ..changed };
         statements.extend(before.statements(&without));
         let kept = definition.indexes.iter().filter(|index| !index.of_constraint && self.design.heap.is_none());
         statements.extend(kept.map(|index| {
             let columns = index.columns.iter().filter_map(|id| definition.column_by_id(*id));
-            let columns: Vec<String> = columns.map(|column| quoted_name(&column.name)).collect();
+            let columns: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
             let unique = if index.unique { "UNIQUE " } else { "" };
-            let (name, table) = (quoted_name(&index.name), full_name(&definition.name));
+            let (name, table) = (quoted(&index.name), full_name(&definition.name));
             format!("CREATE {unique}INDEX {name} ON {table} ({})", columns.join(", "))
         }));
         statements
@@ -229,7 +212,7 @@ impl Candidate {
         }
         if self.sort_by != definition.sort_by {
             let names = self.sort_by.iter().filter_map(|id| definition.column_by_id(*id));
-            let names: Vec<String> = names.map(|column| quoted_name(&column.name)).collect();
+            let names: Vec<String> = names.map(|column| quoted(&column.name)).collect();
             options.push(("sort_by", names.join(", ")));
         }
         options
@@ -243,7 +226,7 @@ impl Candidate {
         let of = |design: &Design, column| design.column(column).map_or(EncodingChoice::Auto, |own| own.encoding);
         let changed = definition.columns.iter().filter_map(|column| {
             let own = of(&self.design, column.id);
-            (own != of(&definition.design, column.id)).then(|| format!("{} {}", quoted_name(&column.name), own.name()))
+            (own != of(&definition.design, column.id)).then(|| format!("{} {}", quoted(&column.name), own.name()))
         });
         changed.collect::<Vec<_>>().join(", ")
     }
@@ -257,9 +240,4 @@ fn index_name(definition: &TableDefinition, column: ColumnId) -> String {
         name.push('_');
     }
     name
-}
-
-fn full_name(name: &TableName) -> String {
-    let table = quoted_name(&name.table);
-    if name.schema == DEFAULT_SCHEMA { table } else { format!("{}.{table}", quoted_name(&name.schema)) }
 }

@@ -1,4 +1,4 @@
-//! What is known of a table's columns, as far as designs differ by it: widths of codes, bytes of values, how clustered zones are.
+//! Facts of a table's columns, as far as designs differ by them: widths of codes, bytes of values, how clustered zones are.
 
 use crate::{Error, Result};
 use gingham_kernels::bitpack::bits_for;

@@ -1,4 +1,5 @@
-//! Which designs suit a workload: what statements ask of tables, designs worth trying, and a model of what each costs.
+//! The advisor's knowledge of designs and workloads: what statements ask of tables, designs worth trying, and a model of what each
+//! costs.
 //! Nothing is measured here; whoever measures takes the candidates from here (`gingham-lab`'s advisor does).
 //!
 //! | file | what |
@@ -28,5 +29,5 @@ pub use propose::propose;
 pub use rank::rank;
 pub(crate) use usage::table_uses;
 pub use usage::{FilterKind, FilterUse, StatementUse, TableUse, WriteKind, WriteUse};
-pub(crate) use workload::prefixed;
 pub use workload::{Workload, WorkloadStatement};
+pub(crate) use workload::{prefixed, recorded};

@@ -1,4 +1,4 @@
-//! What a design costs under a workload, about: nanoseconds and bytes. The model ranks candidates, so that the most promising are
+//! The model prices a design under a workload in nanoseconds and bytes, about. It ranks candidates, so that the most promising are
 //! measured; what it says of their times is told to nobody as a fact.
 //!
 //! Comparing codes is priced by what the storage has measured on this machine. The other prices are of an AMD EPYC with
@@ -13,7 +13,7 @@ use gingham_kernels::Isa;
 use gingham_storage::model::{Format, HeapLayout};
 use gingham_storage::{ColumnId, Design, Layout, Packing};
 
-/// What the model says of a design.
+/// The price of a design by the model.
 ///
 /// ```
 /// # use gingham::{Database, advisor::*};
@@ -65,7 +65,7 @@ const ZONE: f64 = 65_536.0;
 /// Records that are left out together when none qualifies.
 const RUN: i32 = 64;
 
-/// What a candidate costs under the statements `uses` with their weights.
+/// Prices a candidate under the statements `uses` with their weights.
 ///
 /// ```
 /// # use gingham::{Database, advisor::*};

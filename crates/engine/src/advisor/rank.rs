@@ -53,7 +53,7 @@ pub fn rank(
     Ok(ranked.into_iter().map(|(_, candidate)| candidate).collect())
 }
 
-/// What candidates are alike in.
+/// Candidates of one family are alike.
 #[derive(Debug, PartialEq, Eq)]
 struct Family {
     is_sorted: bool,

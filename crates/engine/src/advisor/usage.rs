@@ -1,4 +1,4 @@
-//! What a statement asks of tables: the columns that it reads, the conditions on them and how much these leave, and what it
+//! The demands of a statement on tables: the columns that it reads, the conditions on them and how much these leave, and what it
 //! writes. Taken from its optimised plan, in which conditions lie with the scans that evaluate them.
 
 use crate::table::GinghamTable;
@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Operator, TableScan, Volatilit
 use gingham_storage::{ColumnId, TableName};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one statement asks.
+/// The demands of one statement.
 ///
 /// ```
 /// # use gingham::{Database, advisor::*};
@@ -27,11 +27,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct StatementUse {
     /// Scans, in the plan's order; a table that is read twice is there twice.
     pub tables: Vec<TableUse>,
-    /// What it writes.
+    /// Its write, when it writes.
     pub write: Option<WriteUse>,
     /// Its answer is another one each time: it asks for the time, or for random numbers.
     pub volatile: bool,
-    /// Which rows it gives, or what it computes, depends on an order that it does not fix, as LIMIT without ORDER BY does.
+    /// True when its rows, or what it computes of them, depend on an order that it does not fix, as those of LIMIT without ORDER BY
+    /// do.
     pub by_order: bool,
 }
 
@@ -125,13 +126,13 @@ pub enum FilterKind {
 pub struct WriteUse {
     /// The table.
     pub table: TableName,
-    /// What is done.
+    /// The kind of write.
     pub kind: WriteKind,
     /// Records that it writes, about.
     pub rows: f64,
 }
 
-/// What a write does.
+/// The kinds of writes.
 ///
 /// ```
 /// # use gingham::{Database, advisor::*};

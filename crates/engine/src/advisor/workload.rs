@@ -6,6 +6,7 @@
 //! UPDATE orders SET state = 'paid' WHERE id = 7;
 //! ```
 
+use crate::recording::Recorder;
 use crate::sql::ignored::changes;
 use crate::sql::parse::{Statement, parse_single};
 use crate::sql::split::{StatementPlace, statement_places};
@@ -82,9 +83,23 @@ impl Workload {
     }
 }
 
+/// The recorded statements: those of a shape share its weight, and each has a line of its own. What this version can't parse any
+/// more is left out.
+pub(crate) fn recorded(recorder: &Recorder) -> Vec<WorkloadStatement> {
+    let mut statements = Vec::new();
+    for (_, known) in recorder.shapes() {
+        let weight = known.count as f64 / known.examples.len().max(1) as f64;
+        for example in known.examples {
+            let line = statements.len() + 1;
+            statements.extend(WorkloadStatement::recorded(&example, weight, line));
+        }
+    }
+    statements
+}
+
 impl WorkloadStatement {
     /// A statement that was recorded; `None` when it can't be parsed, or has no place in a workload.
-    pub(crate) fn recorded(text: &str, weight: f64, line: usize) -> Option<Self> {
+    fn recorded(text: &str, weight: f64, line: usize) -> Option<Self> {
         let writes = writes(&parse_single(text).ok()?)?;
         let text = text.trim().trim_end_matches(';').trim_end().to_owned();
         Some(Self { placed: text.clone(), text, weight, line, writes })

@@ -1,6 +1,6 @@
 //! Workloads as connections see them: what their statements ask of tables, and those that were recorded.
 
-use crate::advisor::{StatementUse, Workload, WorkloadStatement, prefixed};
+use crate::advisor::{StatementUse, Workload, WorkloadStatement, prefixed, recorded};
 use crate::connection::Connection;
 use crate::sql::parse::parse_single;
 use crate::statements::uses::uses_of;
@@ -21,20 +21,11 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn recorded_workload(&self) -> Result<Workload> {
-        let shapes = self.session().engine.recorder.shapes();
-        if shapes.is_empty() {
+        let statements = recorded(&self.session().engine.recorder);
+        if statements.is_empty() {
             return Err(Error::InvalidInput(
                 "no workload is recorded: SET gingham.record_workload = true, and run statements".into(),
             ));
-        }
-        // A line each; what this version can't parse any more is left out.
-        let mut statements = Vec::new();
-        for (_, known) in shapes {
-            let weight = known.count as f64 / known.examples.len().max(1) as f64;
-            for example in known.examples {
-                let line = statements.len() + 1;
-                statements.extend(WorkloadStatement::recorded(&example, weight, line));
-            }
         }
         Ok(Workload { statements, origin: "recorded workload".into() })
     }

@@ -10,7 +10,7 @@
 //! | `walk` | one walk over syntax trees for every visitor |
 //! | `layout` | layouts, packings and encodings as texts |
 //! | `alter_design`, `copy` | statements that the parser does not know |
-//! | `names` | identifiers as names |
+//! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
 
@@ -25,6 +25,7 @@ pub(crate) mod names;
 pub(crate) mod operators;
 pub(crate) mod parse;
 pub(crate) mod precedence;
+pub(crate) mod quoted;
 pub(crate) mod refuse;
 pub(crate) mod split;
 pub(crate) mod tokens;

@@ -110,6 +110,23 @@ fn facts_tell_how_clustered_zones_are() {
     assert!(spreads[0] < 0.3 && spreads[1] > 0.99 && spreads[2] == 0.0, "{spreads:?}");
 }
 
+#[test]
+fn statements_quote_names_that_are_words_of_sql() {
+    let connection = Database::in_memory().expect("a database").connect();
+    connection
+        .execute("CREATE TABLE \"order\" AS SELECT value AS \"select\", value % 7 AS \"group\" FROM generate_series(1, 9000)")
+        .expect("a table");
+    let workload = "SELECT \"group\" FROM \"order\" WHERE \"select\" = 7; DELETE FROM \"order\" WHERE \"select\" = 8";
+    let (uses, facts) =
+        (uses(&connection, workload), TableFacts::of(&connection.table("\"order\"").expect("the table")));
+    let definition = &facts.table.definition;
+    for candidate in propose(&facts, &uses) {
+        for sql in candidate.statements(definition).iter().chain(&candidate.undo(definition)) {
+            connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+    }
+}
+
 /// The text of the candidate that the model ranks first.
 fn first(connection: &Connection, workload: &str) -> String {
     let (facts, uses) = (facts(connection), uses(connection, workload));

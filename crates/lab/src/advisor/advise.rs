@@ -205,9 +205,10 @@ impl AdviceRun<'_> {
     ) -> Result<(Vec<(TableName, f64)>, Vec<(TableName, String)>)> {
         let connection = self.scratch.connect();
         let mut costs: BTreeMap<TableName, f64> = BTreeMap::new();
+        let mut known = BTreeMap::new();
         for facts in statements.iter().filter(|facts| facts.left_out.is_none()) {
             let time = facts.statement.weight * facts.time.as_secs_f64();
-            let own = modelled(&connection, &facts.uses)?;
+            let own = modelled(&connection, &mut known, &facts.uses)?;
             let all: f64 = own.iter().map(|(_, cost)| cost).sum();
             for (table, cost) in own {
                 *costs.entry(table).or_default() += time * cost / all.max(1.0);
@@ -465,7 +466,7 @@ impl AdviceRun<'_> {
 fn not_confirmed(sample: &MeasuredTable, whole: &MeasuredTable) -> Vec<(Candidate, String)> {
     let others = sample.designs.iter().enumerate().skip(1);
     let others = others.filter(|(_, design)| !whole.designs.iter().any(|kept| kept.candidate == design.candidate));
-    let why = |number: usize| match sample.told.gain(number).filter(|_| sample.told.designs[number].slower.is_some()) {
+    let why = |number: usize| match sample.told.gain(number).filter(|_| sample.told.is_slower(number)) {
         Some(gain) => format!("slower than others on a sample, {:.2} times as fast as the present design", gain.times),
         None => "others are faster on a sample, and there was time for no more".to_owned(),
     };
@@ -473,18 +474,27 @@ fn not_confirmed(sample: &MeasuredTable, whole: &MeasuredTable) -> Vec<(Candidat
 }
 
 /// What each table costs a statement by the model, as the tables are.
-fn modelled(connection: &Connection, uses: &StatementUse) -> Result<Vec<(TableName, f64)>> {
+/// `known` has the facts of tables that were asked for before.
+fn modelled(
+    connection: &Connection,
+    known: &mut BTreeMap<TableName, TableFacts>,
+    uses: &StatementUse,
+) -> Result<Vec<(TableName, f64)>> {
     let mut names: Vec<&TableName> = uses.tables.iter().map(|scan| &scan.table).collect();
     names.extend(uses.write.as_ref().map(|write| &write.table));
     names.sort();
     names.dedup();
     let weighed = [(1.0, uses.clone())];
-    let cost = |name: &TableName| {
-        let table = connection.table(&reference(name))?;
-        let (facts, present) = (TableFacts::of(&table), Candidate::present(&table.definition));
-        Ok((name.clone(), model(&facts, &present, &weighed, Isa::best())?.nanoseconds))
-    };
-    names.into_iter().map(cost).collect()
+    let mut costs = Vec::with_capacity(names.len());
+    for name in names {
+        if !known.contains_key(name) {
+            known.insert(name.clone(), TableFacts::of(&connection.table(&reference(name))?));
+        }
+        let facts = &known[name];
+        let present = Candidate::present(&facts.table.definition);
+        costs.push((name.clone(), model(facts, &present, &weighed, Isa::best())?.nanoseconds));
+    }
+    Ok(costs)
 }
 
 /// Bytes of a table's records in memory, about.

@@ -48,11 +48,6 @@ impl AnswerDigest {
         Ok(answer)
     }
 
-    /// Rows, or records changed.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
     /// What differs from another answer; `None` when nothing does. Where rows depend on an order that the statement does not fix
     /// (`by_order`), only their number counts.
     pub fn difference(&self, other: &Self, by_order: bool) -> Option<String> {

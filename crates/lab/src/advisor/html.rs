@@ -3,6 +3,7 @@
 use super::advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvice};
 use super::apply::Applied;
 use super::looks::{Gain, LOOKS};
+use super::text::megabytes;
 use crate::machine::Machine;
 use crate::plot::{Bar, escaped, page, upright_bars};
 
@@ -84,7 +85,7 @@ fn of_table(advice: &Advice, table: &TableAdvice, done: Option<&Applied>) -> Str
 fn applied_text(done: &Applied) -> String {
     let text = match (&done.undone, done.gain) {
         (Some(why), _) => format!("It was applied and undone again: {why}."),
-        (None, Some(gain)) => format!("It was applied: all answers are the same, {}.", times(gain)),
+        (None, Some(gain)) => format!("It was applied: all answers are the same, {}.", gain),
         (None, None) => "It was applied: all answers are the same.".to_owned(),
     };
     format!("<p>{}</p>", escaped(&text))
@@ -115,7 +116,7 @@ fn plot(table: &TableAdvice) -> String {
             let interval = (design != 0).then_some((gain?.interval.low, gain?.interval.high));
             Some((
                 (place + 1).to_string(),
-                vec![Bar { class, value: gain?.times, interval, hint: format!("{text}: {}", times(gain?)) }],
+                vec![Bar { class, value: gain?.times, interval, hint: format!("{text}: {}", gain?) }],
             ))
         })
         .collect();
@@ -271,14 +272,6 @@ fn named(facts: &StatementFacts) -> String {
     format!(r#"<td>{}</td><td class="text">{}</td>"#, facts.statement.line, escaped(&shown))
 }
 
-fn megabytes(bytes: f64) -> String {
-    format!("{:.1} MB", bytes / 1e6)
-}
-
 fn range(gain: Gain) -> String {
     format!("{:.2} ({:.2} to {:.2})", gain.times, gain.interval.low, gain.interval.high)
-}
-
-fn times(gain: Gain) -> String {
-    format!("{:.2} times as fast ({:.2} to {:.2})", gain.times, gain.interval.low, gain.interval.high)
 }

@@ -7,6 +7,7 @@
 
 use crate::random::Random;
 use crate::statistics::{CONFIDENCE, Interval, PairedRatio, holm};
+use std::fmt::{self, Display, Formatter};
 
 /// Looks at most.
 pub const LOOKS: usize = 5;
@@ -32,8 +33,6 @@ pub struct Timed {
     pub sums: Vec<f64>,
     /// By round, each part.
     pub parts: Vec<Vec<f64>>,
-    /// The design that it was told apart from as slower, and at which look, from 1.
-    pub slower: Option<(usize, usize)>,
 }
 
 /// What the rounds tell.
@@ -84,7 +83,12 @@ impl Told {
 
     /// Whether rounds still have it.
     fn is_measured(&self, design: usize) -> bool {
-        design == 0 || self.designs[design].slower.is_none()
+        design == 0 || !self.is_slower(design)
+    }
+
+    /// Whether it was told apart from another as slower.
+    pub fn is_slower(&self, design: usize) -> bool {
+        self.faster.iter().any(|(_, slower)| *slower == design)
     }
 
     /// Compares all pairs that are still measured.
@@ -101,12 +105,11 @@ impl Told {
         let adjusted = holm(&pairs.iter().map(|(_, _, ratio)| ratio.p()).collect::<Vec<_>>());
         for ((a, b, ratio), p) in pairs.iter().zip(adjusted) {
             if p < (1.0 - CONFIDENCE) / LOOKS as f64 {
-                let (faster, slower) = if ratio.log_ratio < 0.0 { (*a, *b) } else { (*b, *a) };
-                self.faster.push((faster, slower));
-                self.designs[slower].slower.get_or_insert((faster, look));
+                self.faster.push(if ratio.log_ratio < 0.0 { (*a, *b) } else { (*b, *a) });
             }
         }
-        self.class.retain(|design| self.designs[*design].slower.is_none());
+        let class = (0..self.designs.len()).filter(|design| !self.is_slower(*design));
+        self.class = class.collect();
     }
 
     /// Whether one design was told apart from another as faster, or from one that was.
@@ -134,8 +137,7 @@ impl Told {
 
     /// How many times as fast as the present design one is, over the rounds that both have.
     pub fn gain(&self, design: usize) -> Option<Gain> {
-        let rounds = self.designs[design].sums.len();
-        Gain::of(&self.designs[0].sums[..rounds.min(self.designs[0].sums.len())], &self.designs[design].sums)
+        Gain::of(&self.designs[0].sums, &self.designs[design].sums)
     }
 
     /// The gain in one part of the workload.
@@ -150,12 +152,18 @@ impl Told {
 pub struct Gain {
     /// The gain; below 1 it is a loss.
     pub times: f64,
-    /// What holds the true one with the confidence that one look has.
+    /// The interval that holds the true one with the confidence of one look.
     pub interval: Interval,
 }
 
+impl Display for Gain {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} times as fast ({:.2} to {:.2})", self.times, self.interval.low, self.interval.high)
+    }
+}
+
 impl Gain {
-    /// The gain of `then` over `before`, round by round.
+    /// The gain of `then` over `before`, round by round as far as both have rounds.
     pub fn of(before: &[f64], then: &[f64]) -> Option<Self> {
         let ratio = PairedRatio::of(before, then)?;
         let confidence = 1.0 - (1.0 - CONFIDENCE) / LOOKS as f64;

@@ -4,7 +4,10 @@ use gingham::{CancelHandle, Connection};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How often it is looked at whether a statement is to end.
+const POLL: Duration = Duration::from_millis(10);
 
 /// Ends what the advisor does, from any thread.
 #[derive(Debug, Default)]
@@ -54,12 +57,16 @@ impl Stop {
         work: impl FnOnce() -> gingham::Result<R>,
     ) -> gingham::Result<Option<R>> {
         let (done, ended) = channel::<()>();
-        let handle = connection.cancel_handle();
+        let (handle, deadline) = (connection.cancel_handle(), Instant::now() + patience);
         std::thread::scope(|scope| {
             let timer = scope.spawn(move || {
-                let late = ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
-                if late {
-                    handle.cancel();
+                let mut late = false;
+                // Told again and again: what has not begun yet can't be cancelled.
+                while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+                    late |= Instant::now() >= deadline;
+                    if late || self.is_stopped() {
+                        handle.cancel();
+                    }
                 }
                 late
             });

@@ -1,7 +1,7 @@
 //! What was found, as lines of text.
 
 use super::advice::{Advice, Answered, StatementFacts, TableAdvice};
-use super::looks::{Gain, LOOKS};
+use super::looks::LOOKS;
 use std::fmt::{self, Display, Formatter};
 
 /// Characters of a statement that are shown.
@@ -61,12 +61,12 @@ fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> f
             let proposed = &table.designs[table.proposed];
             writeln!(f, "  proposed: {} ({})", proposed.candidate.text(definition), megabytes(proposed.bytes))?;
             if let Some(gain) = table.gain() {
-                writeln!(f, "  gain:     {}", Times(gain))?;
+                writeln!(f, "  gain:     {gain}")?;
             }
             writeln!(f, "  why:      {}", proposed.candidate.reason)?;
             writeln!(f, "  change:   about {:.1} s", proposed.change.as_secs_f64())?;
             for (statement, gain) in table.gains_of_statements(table.proposed).into_iter().take(STATEMENTS) {
-                writeln!(f, "    {}  {}", Times(gain), named(&advice.statements[statement]))?;
+                writeln!(f, "    {gain}  {}", named(&advice.statements[statement]))?;
             }
             for statement in table.statements_to_change() {
                 writeln!(f, "  do:       {statement};")?;
@@ -79,7 +79,7 @@ fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> f
     for (number, gain) in table.by_gain().into_iter().filter(|(number, _)| ![0, table.proposed].contains(number)) {
         let design = &table.designs[number];
         let why = if table.told.class.contains(&number) { "as fast as the best" } else { "slower" };
-        let gain = gain.map_or(String::new(), |gain| format!(", {}", Times(gain)));
+        let gain = gain.map_or(String::new(), |gain| format!(", {gain}"));
         writeln!(f, "  {why}: {} ({}){gain}", design.candidate.text(definition), megabytes(design.bytes))?;
     }
     let mut reasons: Vec<&str> = table.rejected.iter().map(|(_, why)| why.as_str()).collect();
@@ -105,16 +105,7 @@ fn named(facts: &StatementFacts) -> String {
     format!("line {}: {shown}", facts.statement.line)
 }
 
-fn megabytes(bytes: f64) -> String {
+/// Bytes as megabytes.
+pub(super) fn megabytes(bytes: f64) -> String {
     format!("{:.1} MB", bytes / 1e6)
-}
-
-/// A gain as words.
-struct Times(Gain);
-
-impl Display for Times {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Gain { times, interval } = self.0;
-        write!(f, "{times:.2} times as fast ({:.2} to {:.2})", interval.low, interval.high)
-    }
 }

@@ -2,22 +2,17 @@
 
 use crate::session::system_tables;
 use crate::session::{Outcome, StatementContext, names_schema};
-use crate::sql::dialect::Gingham;
 use crate::sql::layout;
 use crate::sql::names::unsupported;
+use crate::sql::quoted::{full_name, quoted};
 use crate::statements::admin::describe;
 use crate::statements::table_reference;
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName, ShowCreateObject, Statement as Sql};
-use datafusion::sql::sqlparser::keywords::{RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS};
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::{Token, Word};
+use datafusion::sql::sqlparser::ast::{ObjectName, ShowCreateObject};
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{
-    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, LogicalType, ReferenceDefinition, TableDefinition, TableName,
-};
+use gingham_storage::{ColumnDefinition, ColumnId, DEFAULT_SCHEMA, LogicalType, ReferenceDefinition, TableDefinition};
 
 /// Runs SHOW CREATE TABLE and SHOW CREATE VIEW; each takes tables and views.
 pub(crate) fn run(context: &StatementContext, kind: &ShowCreateObject, name: &ObjectName) -> Result<Outcome> {
@@ -131,60 +126,4 @@ fn names<'a>(definition: &'a TableDefinition, columns: &'a [ColumnId]) -> impl I
 
 fn list(definition: &TableDefinition, columns: &[ColumnId]) -> String {
     format!("({})", names(definition, columns).map(quoted).collect::<Vec<_>>().join(", "))
-}
-
-fn full_name(name: &TableName) -> String {
-    if name.schema == DEFAULT_SCHEMA {
-        quoted(&name.table)
-    } else {
-        format!("{}.{}", quoted(&name.schema), quoted(&name.table))
-    }
-}
-
-/// A name as SQL takes it: bare where the parser takes that for the same name wherever names stand.
-fn quoted(name: &str) -> String {
-    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if is_plain && is_unreserved(name) {
-        return name.to_owned();
-    }
-    Ident::with_quote('"', name).to_string()
-}
-
-fn is_unreserved(word: &str) -> bool {
-    let reserved =
-        |keyword| RESERVED_FOR_COLUMN_ALIAS.contains(&keyword) || RESERVED_FOR_TABLE_ALIAS.contains(&keyword);
-    if matches!(Token::make_word(word, None), Token::Word(Word { keyword, .. }) if reserved(keyword)) {
-        return false;
-    }
-    let parse = |sql: &str| Parser::new(&Gingham).try_with_sql(sql);
-    let as_value = parse(word).and_then(|mut parser| parser.parse_expr());
-    let as_names = Parser::parse_sql(
-        &Gingham,
-        &format!(
-            "CREATE TABLE {word} ({word} INT, CONSTRAINT {word} UNIQUE ({word}), FOREIGN KEY ({word}) REFERENCES {word} ({word}))"
-        ),
-    );
-    let is_table = |statement: &Sql| match statement {
-        Sql::CreateTable(table) => table.columns.len() == 1 && table.constraints.len() == 2,
-        _ => false,
-    };
-    matches!(as_value, Ok(Expr::Identifier(ident)) if ident.value == word)
-        && as_names.is_ok_and(|statements| statements.first().is_some_and(is_table))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_quoted_where_they_must_be() {
-        for name in ["a", "name", "date", "value", "l_orderkey", "_x1"] {
-            assert_eq!(quoted(name), name);
-        }
-        for name in ["select", "primary", "check", "constraint", "true", "current_date", "Upper", "a b", "1a", ""] {
-            assert_eq!(quoted(name), format!("\"{name}\""), "{name}");
-        }
-        assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
-    }
 }

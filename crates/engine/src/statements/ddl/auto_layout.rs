@@ -2,7 +2,7 @@
 //! design stays unless the model promises much.
 
 use crate::Result;
-use crate::advisor::{Candidate, StatementUse, TableFacts, WorkloadStatement, model, propose, rank};
+use crate::advisor::{Candidate, StatementUse, TableFacts, model, propose, rank, recorded};
 use crate::session::{StatementContext, TargetTable};
 use crate::sql::parse::parse_single;
 use crate::statements::uses::uses_of;
@@ -55,13 +55,9 @@ fn concerns(uses: &StatementUse, definition: &TableDefinition) -> bool {
 /// What the recorded statements ask, each with its weight; those that can't be bound any more are left out.
 async fn recorded_uses(context: &StatementContext) -> Vec<(f64, StatementUse)> {
     let mut uses = Vec::new();
-    for (_, known) in context.session.engine.recorder.shapes() {
-        let weight = known.count as f64 / known.examples.len().max(1) as f64;
-        for example in known.examples {
-            let Some(statement) = WorkloadStatement::recorded(&example, weight, 1) else { continue };
-            let Ok(parsed) = parse_single(&statement.text) else { continue };
-            uses.extend(uses_of(context, parsed).await.ok().map(|found| (weight, found)));
-        }
+    for statement in recorded(&context.session.engine.recorder) {
+        let Ok(parsed) = parse_single(&statement.text) else { continue };
+        uses.extend(uses_of(context, parsed).await.ok().map(|found| (statement.weight, found)));
     }
     uses
 }
