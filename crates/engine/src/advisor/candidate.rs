@@ -41,8 +41,7 @@ impl Candidate {
     /// # let uses = vec![(1.0, connection.workload_use(&workload.statements[0], &workload.origin)?)];
     /// # let facts = TableFacts::of(&connection.table("t")?);
     /// # let definition = facts.table.definition.clone();
-    /// assert!(!Candidate::present(&definition).changes(&definition));
-    /// # Ok::<(), gingham::Error>(())
+    /// assert_eq!(Candidate::present(&definition).design, definition.design);
     /// ```
     pub fn present(definition: &TableDefinition) -> Self {
         let (design, sort_by) = (definition.design.clone(), definition.sort_by.clone());
