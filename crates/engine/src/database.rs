@@ -2,6 +2,7 @@
 
 use crate::session::{Engine, Session};
 use crate::{Connection, Error, Result};
+use gingham_storage::SqlState;
 use gingham_storage::io::MemoryBudget;
 use gingham_storage::store::{CheckReport, OpenOptions, Store};
 use std::path::Path;
@@ -112,7 +113,10 @@ impl Database {
     /// ```
     pub fn in_memory_with(options: &DatabaseOptions) -> Result<Self> {
         if options.read_only {
-            return Err(Error::InvalidInput("a database in memory can't be read-only: it would stay empty".into()));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                "a database in memory can't be read-only: it would stay empty",
+            ));
         }
         let budget = budget(options.memory_limit);
         let store = Store::scratch(Arc::clone(&budget))?;

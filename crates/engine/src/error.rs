@@ -1,9 +1,11 @@
 //! The engine's one error type.
 
-use crate::upstream_texts::plain_words;
+use crate::upstream_texts::{parser_place, plain_words, sql_types, state_of};
 use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
+use gingham_storage::{Position, Problem, SqlState};
 use std::any::Any;
 
 /// Result of every operation of the engine.
@@ -37,10 +39,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The statement can't be parsed or planned, or a value is wrong.
     #[error("{0}")]
-    InvalidInput(String),
+    InvalidInput(Problem),
     /// A row breaks a constraint of its table.
     #[error("{0}")]
-    Constraint(String),
+    Constraint(Problem),
     /// Understood, but not offered.
     #[error("{0}")]
     Unsupported(String),
@@ -61,7 +63,13 @@ pub enum Error {
     /// The transaction was rolled back: it takes no more statements.
     #[error("{0}")]
     RolledBack(String),
-    /// The operating system refused a file operation, or the database is locked.
+    /// Another process has the database open for writing.
+    #[error("{0}")]
+    Locked(String),
+    /// The disk is full.
+    #[error("{0}")]
+    DiskFull(String),
+    /// The operating system refused a file operation.
     #[error("{0}")]
     Io(String),
     /// A reservation went past `gingham.memory_limit`.
@@ -75,7 +83,67 @@ pub enum Error {
     Internal(String),
 }
 
+/// A mistake as an error of DataFusion's that keeps its kind: `invalid!(DivisionByZero, "…")`.
+macro_rules! invalid {
+    ($state:ident, $($text:tt)*) => {
+        Err(datafusion::error::DataFusionError::from($crate::Error::invalid(
+            gingham_storage::SqlState::$state,
+            format!($($text)*),
+        )))
+    };
+}
+pub(crate) use invalid;
+
 impl Error {
+    /// A mistake of whoever wrote the statement or gave the value.
+    ///
+    /// ```
+    /// use gingham::{Error, SqlState};
+    ///
+    /// let error = Error::invalid(SqlState::UndefinedTable, "table 't' does not exist");
+    /// assert_eq!((error.sqlstate(), error.to_string().as_str()), ("42P01", "table 't' does not exist"));
+    /// ```
+    pub fn invalid(state: SqlState, text: impl Into<String>) -> Self {
+        Self::InvalidInput(Problem::new(state, text))
+    }
+
+    /// A row, or a change, that breaks a constraint.
+    pub(crate) fn constraint(state: SqlState, text: impl Into<String>) -> Self {
+        Self::Constraint(Problem::new(state, text))
+    }
+
+    /// This error with words before its text that say what it is about, where it is a mistake of the user's.
+    ///
+    /// ```
+    /// let error = gingham::Database::in_memory()?.connect().execute("SELECT * FROM t").unwrap_err();
+    /// let told = error.about("report.sql, line 7");
+    /// assert_eq!(told.to_string(), "report.sql, line 7: table 't' does not exist (line 1, column 15)");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn about(self, words: impl std::fmt::Display) -> Self {
+        match self {
+            Self::InvalidInput(problem) => Self::InvalidInput(problem.about(words)),
+            Self::Constraint(problem) => Self::Constraint(problem.about(words)),
+            Self::Unsupported(text) => Self::Unsupported(format!("{words}: {text}")),
+            other => other,
+        }
+    }
+
+    /// Where in the statement's text the mistake is, when that is known.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let position = connection.execute("SELECT 1 AS one,\n  tow").unwrap_err().position();
+    /// assert_eq!(position, Some(gingham::Position { line: 2, column: 3 }));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn position(&self) -> Option<Position> {
+        match self {
+            Self::InvalidInput(problem) | Self::Constraint(problem) => problem.position,
+            _ => None,
+        }
+    }
+
     /// The code of the SQL standard, or PostgreSQL's where that has none: `40001` for a transaction that is to be done again.
     ///
     /// ```
@@ -88,13 +156,14 @@ impl Error {
     /// ```
     pub fn sqlstate(&self) -> &'static str {
         match self {
-            Self::InvalidInput(_) => "42000",
-            Self::Constraint(_) => "23000",
+            Self::InvalidInput(problem) | Self::Constraint(problem) => problem.state.sqlstate(),
             Self::Unsupported(_) => "0A000",
             Self::Corrupt { .. } => "XX001",
             Self::Conflict(_) => "40001",
             Self::LockTimeout(_) => "55P03",
             Self::RolledBack(_) => "25P02",
+            Self::Locked(_) => "55006",
+            Self::DiskFull(_) => "53100",
             Self::Io(_) => "58030",
             Self::OutOfMemory(_) => "53200",
             Self::Cancelled => "57014",
@@ -118,8 +187,8 @@ impl From<&gingham_storage::Error> for Error {
         use gingham_storage::Error as Storage;
         match error {
             Storage::Corrupt { place, detail } => Self::Corrupt { place: place.clone(), detail: detail.clone() },
-            Storage::InvalidInput(text) => Self::InvalidInput(text.clone()),
-            Storage::Constraint(text) => Self::Constraint(text.clone()),
+            Storage::InvalidInput(problem) => Self::InvalidInput(problem.clone()),
+            Storage::Constraint(problem) => Self::Constraint(problem.clone()),
             Storage::Unsupported(text) => Self::Unsupported(text.clone()),
             Storage::OutOfMemory(text) => Self::OutOfMemory(text.clone()),
             Storage::Conflict(text) => Self::Conflict(text.clone()),
@@ -127,6 +196,8 @@ impl From<&gingham_storage::Error> for Error {
             Storage::RolledBack(text) => Self::RolledBack(text.clone()),
             Storage::Cancelled => Self::Cancelled,
             Storage::Internal(text) => Self::Internal(text.clone()),
+            Storage::Locked(text) => Self::Locked(text.clone()),
+            Storage::Io { source, .. } if is_full(source) => Self::DiskFull(error.to_string()),
             other => Self::Io(other.to_string()),
         }
     }
@@ -171,6 +242,25 @@ impl From<Error> for DataFusionError {
     }
 }
 
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
+}
+
+/// A mistake by its text alone, of kind `state` where the text does not tell another.
+fn invalid_text(text: &str, state: SqlState) -> Error {
+    Error::invalid(state_of(text).unwrap_or(state), clean(text))
+}
+
+fn from_parser(error: &ParserError) -> Error {
+    let (state, text) = match error {
+        ParserError::RecursionLimitExceeded => (SqlState::StatementTooComplex, error.to_string()),
+        ParserError::ParserError(text) | ParserError::TokenizerError(text) => (SqlState::SyntaxError, text.clone()),
+    };
+    let (text, position) = parser_place(&text);
+    Error::InvalidInput(Problem::new(state, clean(text)).at(position))
+}
+
 fn from_datafusion(error: &DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => from_boxed(inner.as_ref()),
@@ -182,20 +272,23 @@ fn from_datafusion(error: &DataFusionError) -> Error {
             None => Error::Internal("an empty list of errors".into()),
         },
         DataFusionError::ArrowError(inner, _) => from_arrow(inner),
-        DataFusionError::ParquetError(inner) => Error::InvalidInput(format!("Parquet: {}", clean(&inner.to_string()))),
+        DataFusionError::ParquetError(inner) => {
+            Error::invalid(SqlState::BadCopyFileFormat, format!("Parquet: {}", clean(&inner.to_string())))
+        }
         DataFusionError::ObjectStore(inner) => Error::Io(clean(&inner.to_string())),
+        DataFusionError::IoError(inner) if is_full(inner) => Error::DiskFull(inner.to_string()),
         DataFusionError::IoError(inner) => Error::Io(inner.to_string()),
-        DataFusionError::SQL(inner, _) => Error::InvalidInput(clean(&inner.to_string())),
+        DataFusionError::SQL(inner, _) => from_parser(inner),
         DataFusionError::NotImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),
         DataFusionError::Internal(text) => Error::Internal(clean(text)),
-        DataFusionError::SchemaError(inner, _) => Error::InvalidInput(schema_error(inner)),
+        DataFusionError::SchemaError(inner, _) => schema_error(inner),
         DataFusionError::ResourcesExhausted(text) => Error::OutOfMemory(clean(text)),
         DataFusionError::ExecutionJoin(inner) if inner.is_cancelled() => Error::Cancelled,
         DataFusionError::ExecutionJoin(inner) => Error::Internal(inner.to_string()),
         DataFusionError::Plan(text) | DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
-            Error::InvalidInput(clean(text))
+            invalid_text(text, SqlState::InvalidStatement)
         }
-        other => Error::InvalidInput(clean(&other.strip_backtrace())),
+        other => invalid_text(&other.strip_backtrace(), SqlState::InvalidStatement),
     }
 }
 
@@ -210,40 +303,37 @@ fn from_boxed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Error 
     } else if let Some(inner) = error.downcast_ref::<ArrowError>() {
         from_arrow(inner)
     } else {
-        Error::InvalidInput(clean(&error.to_string()))
+        invalid_text(&error.to_string(), SqlState::InvalidStatement)
     }
 }
 
 fn from_arrow(error: &ArrowError) -> Error {
     match error {
         ArrowError::ExternalError(inner) => from_boxed(inner.as_ref()),
-        ArrowError::ArithmeticOverflow(text) => Error::InvalidInput(clean(text)),
-        ArrowError::DivideByZero => Error::InvalidInput("division by zero".into()),
+        ArrowError::ArithmeticOverflow(text) => invalid_text(text, SqlState::NumericValueOutOfRange),
+        ArrowError::DivideByZero => Error::invalid(SqlState::DivisionByZero, "division by zero"),
         ArrowError::IoError(text, _) => Error::Io(text.clone()),
         ArrowError::MemoryError(text) => Error::OutOfMemory(text.clone()),
         ArrowError::NotYetImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),
-        ArrowError::InvalidArgumentError(text)
-        | ArrowError::CastError(text)
-        | ArrowError::ParseError(text)
-        | ArrowError::ComputeError(text)
-        | ArrowError::CsvError(text)
-        | ArrowError::JsonError(text)
-        | ArrowError::SchemaError(text) => Error::InvalidInput(clean(text)),
-        other => Error::InvalidInput(clean(&other.to_string())),
+        ArrowError::CastError(text) | ArrowError::ParseError(text) => {
+            invalid_text(text, SqlState::InvalidTextRepresentation)
+        }
+        ArrowError::CsvError(text) | ArrowError::JsonError(text) => invalid_text(text, SqlState::BadCopyFileFormat),
+        ArrowError::InvalidArgumentError(text) | ArrowError::ComputeError(text) | ArrowError::SchemaError(text) => {
+            invalid_text(text, SqlState::DataException)
+        }
+        other => invalid_text(&other.to_string(), SqlState::DataException),
     }
 }
 
 /// Puts `context` before the text of a user's error; names of DataFusion's rules are no help to a user.
 fn with_context(context: &str, error: Error) -> Error {
-    match error {
-        Error::InvalidInput(text) if context.starts_with("view '") => Error::InvalidInput(format!("{context}: {text}")),
-        error => error,
-    }
+    if context.starts_with("view '") { error.about(context) } else { error }
 }
 
 /// "column 'x' does not exist; did you mean 'y'?"
-fn schema_error(error: &SchemaError) -> String {
-    match error {
+fn schema_error(error: &SchemaError) -> Error {
+    let (state, text) = match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let wanted = show(field);
             // A name without its table is compared with names without theirs.
@@ -252,16 +342,20 @@ fn schema_error(error: &SchemaError) -> String {
                 .map(|valid| if field.relation.is_some() { show(valid) } else { valid.name.clone() })
                 .collect();
             let suggestion = crate::session::did_you_mean(&wanted, names.iter().map(String::as_str));
-            format!("column '{wanted}' does not exist{suggestion}")
+            (SqlState::UndefinedColumn, format!("column '{wanted}' does not exist{suggestion}"))
         }
         SchemaError::AmbiguousReference { field } => {
-            format!("column '{}' is ambiguous; put its table's name before it", show(field))
+            let text = format!("column '{}' is ambiguous; put its table's name before it", show(field));
+            (SqlState::AmbiguousColumn, text)
         }
         SchemaError::DuplicateQualifiedField { qualifier, name } => {
-            format!("column '{}.{name}' appears twice", qualifier.table())
+            (SqlState::DuplicateColumn, format!("column '{}.{name}' appears twice", qualifier.table()))
         }
-        SchemaError::DuplicateUnqualifiedField { name } => format!("column '{name}' appears twice"),
-    }
+        SchemaError::DuplicateUnqualifiedField { name } => {
+            (SqlState::DuplicateColumn, format!("column '{name}' appears twice"))
+        }
+    };
+    Error::invalid(state, text)
 }
 
 fn show(column: &Column) -> String {
@@ -269,45 +363,6 @@ fn show(column: &Column) -> String {
         Some(relation) => format!("{}.{}", relation.table(), column.name),
         None => column.name.clone(),
     }
-}
-
-/// Types as SQL writes them instead of Arrow, outside quotes.
-fn sql_types(text: &str) -> String {
-    const NAMES: &[(&str, &str)] = &[
-        ("Boolean", "BOOLEAN"),
-        ("Int8", "TINYINT"),
-        ("Int16", "SMALLINT"),
-        ("Int32", "INTEGER"),
-        ("Int64", "BIGINT"),
-        ("UInt8", "TINYINT UNSIGNED"),
-        ("UInt16", "SMALLINT UNSIGNED"),
-        ("UInt32", "INTEGER UNSIGNED"),
-        ("UInt64", "BIGINT UNSIGNED"),
-        ("Float32", "REAL"),
-        ("Float64", "DOUBLE"),
-        ("Decimal128", "DECIMAL"),
-        ("Decimal256", "DECIMAL"),
-        ("Utf8View", "VARCHAR"),
-        ("LargeUtf8", "VARCHAR"),
-        ("Utf8", "VARCHAR"),
-        ("BinaryView", "BINARY"),
-        ("Date32", "DATE"),
-    ];
-    let mut plain = String::with_capacity(text.len());
-    for (number, part) in text.split('\'').enumerate() {
-        plain.push_str(if number == 0 { "" } else { "'" });
-        if number % 2 == 1 {
-            plain.push_str(part);
-            continue;
-        }
-        for word in part.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
-            let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let known = NAMES.iter().find(|(arrow, _)| *arrow == name);
-            plain.push_str(known.map_or(name, |(_, sql)| sql));
-            plain.push_str(&word[name.len()..]);
-        }
-    }
-    plain
 }
 
 /// DataFusion's text without its prefixes, its backtrace and its wish for a bug report, in SQL's names of types.

@@ -63,5 +63,6 @@ pub use connection::{Appender, CancelHandle, Connection, Prepared, Transaction};
 pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
 pub use gingham_storage as storage;
+pub use gingham_storage::{Position, Problem, SqlState};
 pub use session::{PlanningTimes, QueryResult, StatementProgress};
 pub use text::as_text;

@@ -1,5 +1,7 @@
 //! Errors of DataFusion that are told apart by their text alone: it has no other name for them.
 
+use gingham_storage::{Position, SqlState};
+
 /// A plan whose sorts DataFusion has put where it does not see any more that rows are in order.
 const ORDER: &str = "does not satisfy order requirements";
 /// A statement nested too deeply for the parser.
@@ -22,6 +24,14 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
         let given = given.map_or(String::new(), |(kind, _)| format!(" of type {kind}"));
         return Some(format!("function {function} does not take arguments{given}; cast them"));
     }
+    if let Some((_, call)) = text.split_once("No function matches the given name and argument types '")
+        && let Some((name, types)) = call.split_once("'.").and_then(|(call, _)| call.split_once('('))
+    {
+        return Some(match types.trim_end_matches(')') {
+            "" => format!("function {name} takes arguments"),
+            types => format!("function {name} does not take arguments of type {}; cast them", sql_types(types)),
+        });
+    }
     if text.starts_with("Physical plan does not support logical expression") {
         let subquery = ["Subquery", "OuterReferenceColumn"].iter().any(|kind| text.contains(kind));
         return subquery.then(|| "a subquery of this kind in this place; a join says the same".into());
@@ -34,4 +44,77 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
     let (_, node) = text.split_once("Unsupported ast node ")?;
     let name = node.split([' ', '{', '(']).next().unwrap_or(node);
     Some(name.to_uppercase())
+}
+
+/// The kind of a mistake that DataFusion and Arrow tell by its text alone.
+pub(crate) fn state_of(text: &str) -> Option<SqlState> {
+    const STATES: &[(&str, SqlState)] = &[
+        ("Invalid function '", SqlState::UndefinedFunction),
+        ("failed to match any signature", SqlState::UndefinedFunction),
+        ("No function matches the given name", SqlState::UndefinedFunction),
+        ("Scalar subquery returned more than one row", SqlState::CardinalityViolation),
+        ("Invalid escape character", SqlState::InvalidEscapeCharacter),
+        ("Cannot infer common argument type", SqlState::UndefinedFunction),
+        ("Cannot coerce", SqlState::UndefinedFunction),
+        ("Cannot cast string", SqlState::InvalidTextRepresentation),
+        ("Can't cast value", SqlState::NumericValueOutOfRange),
+        ("too large to store in a Decimal", SqlState::NumericValueOutOfRange),
+        ("is too large", SqlState::NumericValueOutOfRange),
+        ("Overflow", SqlState::NumericValueOutOfRange),
+        ("Divide by zero", SqlState::DivisionByZero),
+        ("No value found for placeholder", SqlState::UndefinedParameter),
+        ("Placeholder type could not be resolved", SqlState::IndeterminateDatatype),
+        ("regex parse error", SqlState::InvalidRegularExpression),
+        ("Regular expression did not compile", SqlState::InvalidRegularExpression),
+        ("Error parsing timestamp", SqlState::InvalidDatetimeFormat),
+    ];
+    STATES.iter().find(|(part, _)| text.contains(part)).map(|(_, state)| *state)
+}
+
+/// A parser's message without the place that it ends in, and the place.
+pub(crate) fn parser_place(text: &str) -> (&str, Option<Position>) {
+    let place = text.rsplit_once(" at Line: ").and_then(|(before, place)| {
+        let (line, column) = place.split_once(", Column: ")?;
+        Some((before, Position { line: line.parse().ok()?, column: column.trim().parse().ok()? }))
+    });
+    place.map_or((text, None), |(before, position)| (before, Some(position)))
+}
+
+/// Types as SQL writes them instead of Arrow, outside quotes.
+pub(crate) fn sql_types(text: &str) -> String {
+    const NAMES: &[(&str, &str)] = &[
+        ("Boolean", "BOOLEAN"),
+        ("Int8", "TINYINT"),
+        ("Int16", "SMALLINT"),
+        ("Int32", "INTEGER"),
+        ("Int64", "BIGINT"),
+        ("UInt8", "TINYINT UNSIGNED"),
+        ("UInt16", "SMALLINT UNSIGNED"),
+        ("UInt32", "INTEGER UNSIGNED"),
+        ("UInt64", "BIGINT UNSIGNED"),
+        ("Float32", "REAL"),
+        ("Float64", "DOUBLE"),
+        ("Decimal128", "DECIMAL"),
+        ("Decimal256", "DECIMAL"),
+        ("Utf8View", "VARCHAR"),
+        ("LargeUtf8", "VARCHAR"),
+        ("Utf8", "VARCHAR"),
+        ("BinaryView", "BINARY"),
+        ("Date32", "DATE"),
+    ];
+    let mut plain = String::with_capacity(text.len());
+    for (number, part) in text.split('\'').enumerate() {
+        plain.push_str(if number == 0 { "" } else { "'" });
+        if number % 2 == 1 {
+            plain.push_str(part);
+            continue;
+        }
+        for word in part.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+            let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            let known = NAMES.iter().find(|(arrow, _)| *arrow == name);
+            plain.push_str(known.map_or(name, |(_, sql)| sql));
+            plain.push_str(&word[name.len()..]);
+        }
+    }
+    plain
 }

@@ -1,5 +1,6 @@
 //! The storage crate's one error type: what went wrong, where, and what the caller can do about it.
 
+use crate::sql_state::{Problem, SqlState};
 use std::path::{Path, PathBuf};
 
 /// Result of every storage operation.
@@ -19,10 +20,10 @@ pub enum Error {
     },
     /// The caller asked for something that makes no sense: a wrong name, type or value.
     #[error("{0}")]
-    InvalidInput(String),
+    InvalidInput(Problem),
     /// A row breaks a constraint of its table.
     #[error("{0}")]
-    Constraint(String),
+    Constraint(Problem),
     /// Understood, but not offered (a type, a format version, a layout).
     #[error("{0}")]
     Unsupported(String),
@@ -70,6 +71,16 @@ fn advice(source: &std::io::Error) -> &'static str {
 }
 
 impl Error {
+    /// A mistake of the caller.
+    pub fn invalid(state: SqlState, text: impl Into<String>) -> Self {
+        Self::InvalidInput(Problem::new(state, text))
+    }
+
+    /// A row, or a change, that breaks a constraint.
+    pub fn constraint(state: SqlState, text: impl Into<String>) -> Self {
+        Self::Constraint(Problem::new(state, text))
+    }
+
     /// A corruption found at `place`.
     pub fn corrupt(place: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Corrupt { place: place.into(), detail: detail.into() }
@@ -105,6 +116,6 @@ impl Error {
 
 impl From<arrow::error::ArrowError> for Error {
     fn from(error: arrow::error::ArrowError) -> Self {
-        Self::InvalidInput(error.to_string())
+        Self::invalid(SqlState::DataException, error.to_string())
     }
 }

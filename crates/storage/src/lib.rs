@@ -4,6 +4,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `sql_state` | kinds of mistakes, by SQLSTATE |
 //! | `error` | the crate's error |
 //! | `io` | files, LMDB's unsafe calls, the operating system, the memory limit |
 //! | `model` | the vocabulary shared with the engine: types, tables, designs, predicates, dictionaries, column views |
@@ -34,6 +35,7 @@ pub mod pages;
 pub mod scan;
 pub mod segment;
 pub mod snapshot;
+mod sql_state;
 pub mod store;
 pub mod write;
 
@@ -44,3 +46,4 @@ pub use model::{
     Group, IndexDefinition, IntegerSet, KeyDefinition, Layout, LogicalType, Packing, Predicate, ReferenceDefinition,
     TableDefinition, TableId, TableName, Unit, ValueClass,
 };
+pub use sql_state::{Position, Problem, SqlState};

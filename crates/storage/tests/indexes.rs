@@ -58,12 +58,12 @@ fn a_unique_index_refuses_what_is_there() {
         let (store, table) = store(layout);
         insert(&store, table, &[(1, "a"), (2, "b"), (3, "a")]).unwrap();
         let error = index(&store, table, &[2], true).unwrap_err();
-        assert!(matches!(&error, Error::Constraint(text) if text.contains("('a')")), "{error}");
+        assert!(matches!(&error, Error::Constraint(problem) if problem.text.contains("('a')")), "{error}");
         index(&store, table, &[1], true).unwrap();
         let error = insert(&store, table, &[(4, "d"), (2, "x")]).unwrap_err();
-        assert!(matches!(&error, Error::Constraint(text) if text.contains("(2) exists already")), "{error}");
+        assert!(matches!(&error, Error::Constraint(problem) if problem.text.contains("(2) exists already")), "{error}");
         let error = insert(&store, table, &[(5, "d"), (5, "x")]).unwrap_err();
-        assert!(matches!(&error, Error::Constraint(text) if text.contains("(5) occurs twice")), "{error}");
+        assert!(matches!(&error, Error::Constraint(problem) if problem.text.contains("(5) occurs twice")), "{error}");
         assert_eq!(store.snapshot().unwrap().tables[&name("t")].rows(), 3);
         is_clean(&store);
     }

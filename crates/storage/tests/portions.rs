@@ -130,7 +130,7 @@ fn a_load_that_fails_leaves_nothing() {
         require(&store, BEFORE);
         for (twice, what) in [(5, "exists already"), (LOADED.start + 3, "twice among the new records")] {
             let error = load(&store, LOADED.chain([twice]), &|_| Ok(id), &|| Ok(()), &|| Ok(())).unwrap_err();
-            assert!(matches!(&error, Error::Constraint(text) if text.contains(what)), "{error}");
+            assert!(matches!(&error, Error::Constraint(problem) if problem.text.contains(what)), "{error}");
             require(&store, BEFORE);
         }
         // Numbers are given again.

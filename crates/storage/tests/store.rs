@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use gingham_storage::Error;
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::store::{OpenOptions, Store};
+use gingham_storage::{Error, SqlState};
 use std::sync::Arc;
 
 #[test]
@@ -75,7 +75,7 @@ fn a_failed_transaction_leaves_nothing() {
     assert_eq!(segment_files(folder.path()).len(), 1);
     let result: Result<(), Error> = store.write(|transaction| {
         transaction.append(t.definition.id, written)?;
-        Err(Error::InvalidInput("changed my mind".into()))
+        Err(Error::invalid(SqlState::DataException, "changed my mind"))
     });
     assert!(result.is_err());
     assert_eq!(segment_files(folder.path()), Vec::<String>::new());

@@ -24,6 +24,7 @@ const RULES: &[Rules] = &[
     Rules {
         folder: "crates/storage/src/",
         layers: &[
+            "sql_state",
             "error",
             "io",
             "model",

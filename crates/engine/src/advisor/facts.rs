@@ -5,7 +5,7 @@ use gingham_kernels::bitpack::bits_for;
 use gingham_storage::pages::{Attribute, AttributeForm};
 use gingham_storage::segment::Segment;
 use gingham_storage::snapshot::TableSnapshot;
-use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType};
+use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType, SqlState};
 use std::sync::Arc;
 
 /// A table's columns.
@@ -97,10 +97,12 @@ impl TableFacts {
     /// # Errors
     /// When the table has no such column: it was altered meanwhile.
     pub fn column(&self, column: ColumnId) -> Result<&ColumnFacts> {
-        self.columns
-            .iter()
-            .find(|facts| facts.column == column)
-            .ok_or_else(|| Error::InvalidInput(format!("table '{}' was altered meanwhile", self.table.definition.name)))
+        self.columns.iter().find(|facts| facts.column == column).ok_or_else(|| {
+            Error::invalid(
+                SqlState::ObjectNotInPrerequisiteState,
+                format!("table '{}' was altered meanwhile", self.table.definition.name),
+            )
+        })
     }
 
     /// Records.

@@ -13,6 +13,7 @@ use crate::sql::split::{StatementPlace, statement_places};
 use crate::{Error, Result};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
+use gingham_storage::SqlState;
 
 /// Statements, each with how often it is run.
 ///
@@ -77,7 +78,10 @@ impl Workload {
         let statements = statements.into_iter().map(|place| WorkloadStatement::at(text, &place, origin));
         let statements = statements.collect::<Result<Vec<_>>>()?;
         if statements.is_empty() {
-            return Err(Error::InvalidInput(format!("{origin}: there is no statement in it")));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("{origin}: there is no statement in it"),
+            ));
         }
         Ok(Self { statements, origin: origin.to_owned() })
     }
@@ -114,7 +118,7 @@ impl WorkloadStatement {
         let weight = weight(&file[place.whole.start..place.first], origin, line)?;
         let statement = parse_single(&placed).map_err(|error| prefixed(error, origin))?;
         let writes = writes(&statement).ok_or_else(|| {
-            Error::InvalidInput(format!(
+            Error::invalid(SqlState::InvalidParameterValue, format!(
                 "{origin}, line {line}: {} can't be in a workload, which has queries, INSERT, UPDATE, DELETE and MERGE",
                 kind(&text)
             ))
@@ -125,11 +129,7 @@ impl WorkloadStatement {
 
 /// An error with the name of the file before it.
 pub(crate) fn prefixed(error: Error, origin: &str) -> Error {
-    match error {
-        Error::InvalidInput(text) => Error::InvalidInput(format!("{origin}: {text}")),
-        Error::Unsupported(text) => Error::Unsupported(format!("{origin}: {text}")),
-        other => other,
-    }
+    error.about(origin)
 }
 
 /// The weight that the last comment of the form `-- weight: 10` gives; 1 without one.
@@ -137,9 +137,10 @@ fn weight(comments: &str, origin: &str, line: usize) -> Result<f64> {
     let given = comments.lines().rev().find_map(|line| line.trim().strip_prefix("--")?.trim().strip_prefix("weight:"));
     let Some(given) = given.map(str::trim) else { return Ok(1.0) };
     given.parse().ok().filter(|weight: &f64| weight.is_finite() && *weight > 0.0).ok_or_else(|| {
-        Error::InvalidInput(format!(
-            "{origin}: the weight of the statement in line {line} is a number above 0, not '{given}'"
-        ))
+        Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("{origin}: the weight of the statement in line {line} is a number above 0, not '{given}'"),
+        )
     })
 }
 

@@ -3,10 +3,11 @@
 use crate::arithmetic::counted::{Counted, HANDED_OVER};
 use crate::arithmetic::quotient::mean_type;
 use crate::arithmetic::sum::{and_intervals, rows_taken};
+use crate::error::invalid;
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, BooleanArray, Decimal256Array, UInt64Array};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Field, FieldRef, UInt64Type, i256};
-use datafusion::common::{ScalarValue, exec_err, internal_err};
+use datafusion::common::{ScalarValue, internal_err};
 use datafusion::error::Result;
 use datafusion::functions_aggregate::average::avg_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -63,7 +64,7 @@ impl Scales {
         let mean = sum.checked_mul(self.factor).and_then(|sum| divided_wide(sum, i256::from_i128(count.into())));
         match mean.filter(|mean| mean.unsigned_abs() < 10u128.pow(self.precision.into())) {
             Some(mean) => Ok(Some(mean)),
-            None => exec_err!("decimal overflow: avg has more than {} digits", self.precision),
+            None => invalid!(NumericValueOutOfRange, "decimal overflow: avg has more than {} digits", self.precision),
         }
     }
 }

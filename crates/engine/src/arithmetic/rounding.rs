@@ -4,10 +4,11 @@
 //! what a carry adds. Halves of decimals go away from zero, those of floats to the even number.
 
 use crate::arithmetic::decimal::LARGEST;
+use crate::error::invalid;
 use crate::functions::{over_arrays, typed};
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float32Array, Float64Array, Int64Array};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type};
-use datafusion::common::{ScalarValue, exec_err, internal_err, plan_err};
+use datafusion::common::{ScalarValue, internal_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -127,7 +128,11 @@ impl Rounding {
                     let result = result.filter(|result| result.unsigned_abs() <= LARGEST.unsigned_abs());
                     if result.is_none() {
                         let shown = values.value_as_string(row);
-                        return exec_err!("decimal overflow: {}({shown}) has more than 38 digits", self.name);
+                        return invalid!(
+                            NumericValueOutOfRange,
+                            "decimal overflow: {}({shown}) has more than 38 digits",
+                            self.name
+                        );
                     }
                     rounded.push(result);
                 }
@@ -159,7 +164,8 @@ impl Rounding {
                     let result =
                         self.decimal(value.into(), 0, digits.min(0), 0).and_then(|all| i64::try_from(all).ok());
                     if result.is_none() {
-                        return exec_err!(
+                        return invalid!(
+                            NumericValueOutOfRange,
                             "integer overflow: {}({value}, {digits}) is out of range for BIGINT",
                             self.name
                         );
@@ -220,7 +226,8 @@ impl ScalarUDFImpl for Rounding {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let most = if matches!(self.way, Way::Nearest | Way::ToZero) { 2 } else { 1 };
         if types.is_empty() || types.len() > most {
-            return plan_err!(
+            return invalid!(
+                UndefinedFunction,
                 "{} takes {most} argument(s) at most, and one at least; there are {}",
                 self.name,
                 types.len()
@@ -231,12 +238,16 @@ impl ScalarUDFImpl for Rounding {
             DataType::Null | DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::Float64,
             DataType::UInt64 => DataType::Decimal128(20, 0),
             integer if integer.is_integer() => DataType::Int64,
-            other => return plan_err!("{} takes a number, not {other}", self.name),
+            other => return invalid!(UndefinedFunction, "{} takes a number, not {other}", self.name),
         };
         let mut wanted = vec![value];
         if let Some(digits) = types.get(1) {
             if !digits.is_integer() && *digits != DataType::Null {
-                return plan_err!("{}: the number of digits must be an integer, not {digits}", self.name);
+                return invalid!(
+                    InvalidParameterValue,
+                    "{}: the number of digits must be an integer, not {digits}",
+                    self.name
+                );
             }
             wanted.push(DataType::Int64);
         }

@@ -4,17 +4,16 @@ use crate::Error;
 use crate::session::did_you_mean;
 use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::tokenizer::Span;
+use gingham_storage::{Position, Problem, SqlState};
 
-/// " (line 1, column 8)", or nothing for what no text has.
-pub(super) fn at(span: Span) -> String {
-    match span.start.line {
-        0 => String::new(),
-        line => format!(" (line {line}, column {})", span.start.column),
-    }
+/// The place where a span begins; `None` for what no text has.
+pub(super) fn at(span: Span) -> Option<Position> {
+    let (line, column) = (u32::try_from(span.start.line).ok()?, u32::try_from(span.start.column).ok()?);
+    (line > 0).then_some(Position { line, column })
 }
 
-fn place(idents: &[Ident]) -> String {
-    idents.first().map_or_else(String::new, |ident| at(ident.span))
+fn about(idents: &[Ident], state: SqlState, text: String) -> Error {
+    Error::InvalidInput(Problem::new(state, text).at(idents.first().and_then(|ident| at(ident.span))))
 }
 
 /// A name as an error shows it: the last part, and the table before it.
@@ -28,18 +27,18 @@ pub(super) fn no_column(idents: &[Ident], mut names: Vec<String>) -> Error {
     names.dedup();
     let wanted = shown(idents);
     let suggestion = did_you_mean(&wanted, names.iter().map(String::as_str));
-    Error::InvalidInput(format!("column '{wanted}' does not exist{suggestion}{}", place(idents)))
+    about(idents, SqlState::UndefinedColumn, format!("column '{wanted}' does not exist{suggestion}"))
 }
 
 /// "column 'x' is ambiguous; …"
 pub(super) fn ambiguous(idents: &[Ident]) -> Error {
     let hint = if idents.len() == 1 { "put its table's name before it" } else { "give its table an alias of its own" };
-    Error::InvalidInput(format!("column '{}' is ambiguous; {hint}{}", shown(idents), place(idents)))
+    about(idents, SqlState::AmbiguousColumn, format!("column '{}' is ambiguous; {hint}", shown(idents)))
 }
 
 /// Any other error about the text at `span`.
-pub(super) fn invalid(text: impl std::fmt::Display, span: Span) -> Error {
-    Error::InvalidInput(format!("{text}{}", at(span)))
+pub(super) fn invalid(state: SqlState, text: impl Into<String>, span: Span) -> Error {
+    Error::InvalidInput(Problem::new(state, text).at(at(span)))
 }
 
 /// Something that is understood and not offered.

@@ -19,6 +19,7 @@ use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     NamedWindowDefinition, SelectItemQualifiedWildcardKind, Spanned, Subscript, Value, WindowType,
 };
+use gingham_storage::SqlState;
 use std::collections::HashMap;
 
 /// What names in an expression may mean.
@@ -101,17 +102,21 @@ pub(super) fn refuse_calls(planned: &Planned, clause: &str, text: &Expr) -> Resu
     let mut found = None;
     planned.apply(|part| {
         found = match part {
-            Planned::AggregateFunction(call) => Some(("an aggregate function", call.func.name().to_owned())),
-            Planned::WindowFunction(call) => Some(("a window function", call.fun.name().to_owned())),
+            Planned::AggregateFunction(call) => {
+                Some((SqlState::GroupingError, "an aggregate function", call.func.name().to_owned()))
+            }
+            Planned::WindowFunction(call) => {
+                Some((SqlState::WindowingError, "a window function", call.fun.name().to_owned()))
+            }
             _ => return Ok(TreeNodeRecursion::Continue),
         };
         Ok(TreeNodeRecursion::Stop)
     })?;
     match found {
         None => Ok(()),
-        Some((kind, name)) => {
+        Some((state, kind, name)) => {
             let hint = if clause == "WHERE" { "; HAVING and QUALIFY can" } else { "" };
-            Err(error::invalid(format!("{clause} can't have {kind} ({name}){hint}"), text.span()))
+            Err(error::invalid(state, format!("{clause} can't have {kind} ({name}){hint}"), text.span()))
         }
     }
 }
@@ -311,7 +316,10 @@ impl Visit for Replacing<'_, '_> {
                 }
             }
             Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) => {
-                return Err(Error::InvalidInput(format!("{expression} can only stand in GROUP BY")));
+                return Err(Error::invalid(
+                    SqlState::GroupingError,
+                    format!("{expression} can only stand in GROUP BY"),
+                ));
             }
             _ => {}
         }

@@ -19,6 +19,7 @@ use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder}
 use datafusion::sql::sqlparser::ast::{
     JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor, TableWithJoins,
 };
+use gingham_storage::SqlState;
 use gingham_storage::snapshot::TableSnapshot;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -312,7 +313,7 @@ fn same_length(values: usize, columns: usize, query: &Query) -> Result<()> {
         return Ok(());
     }
     let text = format!("a row of {values} values is compared with a query of {columns}");
-    Err(error::invalid(text, query.span()))
+    Err(error::invalid(SqlState::SyntaxError, text, query.span()))
 }
 
 /// What WITH calls `name`.
@@ -338,9 +339,10 @@ pub(super) fn once(left: &NameScope, right: &NameScope) -> Result<()> {
     for relation in &right.relations {
         let is_same = |other: &&FromRelation| other.name == relation.name && other.schema == relation.schema;
         if let Some(name) = relation.name.as_ref().filter(|_| left.relations.iter().any(|other| is_same(&other))) {
-            return Err(Error::InvalidInput(format!(
-                "'{name}' is the name of two tables of this FROM; give one of them an alias"
-            )));
+            return Err(Error::invalid(
+                SqlState::DuplicateAlias,
+                format!("'{name}' is the name of two tables of this FROM; give one of them an alias"),
+            ));
         }
     }
     Ok(())
@@ -361,6 +363,7 @@ pub(super) fn aliased(mut from: From, alias: Option<&TableAlias>) -> Result<From
     }
     if alias.columns.len() > relation.columns.len() {
         return Err(error::invalid(
+            SqlState::InvalidColumnReference,
             format!(
                 "'{}' is given names for {} columns and has {}",
                 fold(&alias.name),
@@ -400,7 +403,7 @@ fn is_natural(tables: &TableWithJoins) -> bool {
 
 fn located(error: Error, name: &ObjectName) -> Error {
     match error {
-        Error::InvalidInput(text) => error::invalid(text, name.span()),
+        Error::InvalidInput(problem) => Error::InvalidInput(problem.at(error::at(name.span()))),
         other => other,
     }
 }
@@ -408,8 +411,5 @@ fn located(error: Error, name: &ObjectName) -> Error {
 /// An error in a view's text names the view. Its syntax tree has no lines and columns, which would be taken for the
 /// statement's.
 fn in_view(error: Error, view: &View) -> Error {
-    match error {
-        Error::InvalidInput(text) => Error::InvalidInput(format!("view '{}': {text}", view.name)),
-        other => other,
-    }
+    error.about(format_args!("view '{}'", view.name))
 }

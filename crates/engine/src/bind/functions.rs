@@ -15,6 +15,7 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlanBuilder};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, Spanned, TableAlias};
+use gingham_storage::SqlState;
 use std::sync::Arc;
 
 impl Binder<'_> {
@@ -61,7 +62,11 @@ impl Binder<'_> {
         let Some(known) = self.state.table_functions().get(&function) else {
             let names = self.state.table_functions().keys().map(String::as_str);
             let suggestion = crate::session::did_you_mean(&function, names);
-            return Err(error::invalid(format!("table function '{function}' does not exist{suggestion}"), name.span()));
+            return Err(error::invalid(
+                SqlState::UndefinedFunction,
+                format!("table function '{function}' does not exist{suggestion}"),
+                name.span(),
+            ));
         };
         let provider = known.create_table_provider_with_args(TableFunctionArgs::new(&given, self.state))?;
         aliased(self.rows_of(provider, &TableReference::bare(function))?, alias)

@@ -19,6 +19,7 @@ use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::utils::find_aggregate_exprs;
 use datafusion::logical_expr::{Aggregate, Expr as Planned, GroupingSet, LogicalPlan, lit};
 use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, Select};
+use gingham_storage::SqlState;
 use std::sync::Arc;
 
 /// What GROUP BY asks for.
@@ -48,9 +49,12 @@ impl Grouping {
     fn cross(&mut self, sets: &[Vec<usize>]) -> Result<()> {
         let before = self.sets.take().unwrap_or_else(|| vec![Vec::new()]);
         if before.len() * sets.len() > MOST_SETS {
-            return Err(Error::InvalidInput(format!(
-                "GROUP BY asks for more than {MOST_SETS} grouping sets; name those that are wanted with GROUPING SETS"
-            )));
+            return Err(Error::invalid(
+                SqlState::ProgramLimitExceeded,
+                format!(
+                    "GROUP BY asks for more than {MOST_SETS} grouping sets; name those that are wanted with GROUPING SETS"
+                ),
+            ));
         }
         let both = before.iter().flat_map(|own| sets.iter().map(move |set| [own.as_slice(), set].concat()));
         self.sets = Some(both.collect());
@@ -116,10 +120,10 @@ impl Binder<'_> {
             Expr::Cube(parts) => {
                 let parts = parts.iter().map(|part| all(self, part)).collect::<Result<Vec<_>>>()?;
                 if parts.len() > MOST_SETS.ilog2() as usize {
-                    return Err(Error::InvalidInput(format!(
-                        "CUBE of {} columns makes more than {MOST_SETS} grouping sets",
-                        parts.len()
-                    )));
+                    return Err(Error::invalid(
+                        SqlState::ProgramLimitExceeded,
+                        format!("CUBE of {} columns makes more than {MOST_SETS} grouping sets", parts.len()),
+                    ));
                 }
                 let width = parts.len();
                 let chosen = |bits: usize| {
@@ -300,9 +304,12 @@ impl Binder<'_> {
                 let named = own.and_then(|own| own.columns.iter().find(|known| known.column == column));
                 let table = own.and_then(|own| own.name.as_ref()).map_or_else(String::new, |name| format!("{name}."));
                 let name = named.map_or(column.name.as_str(), |named| named.name.as_str());
-                return Err(Error::InvalidInput(format!(
-                    "column '{table}{name}' must be in GROUP BY, or in an aggregate function such as min({name})"
-                )));
+                return Err(Error::invalid(
+                    SqlState::GroupingError,
+                    format!(
+                        "column '{table}{name}' must be in GROUP BY, or in an aggregate function such as min({name})"
+                    ),
+                ));
             }
             let at = grouping.key(planned);
             grouping.sets.iter_mut().flatten().for_each(|set| set.push(at));

@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, ExcludeSelectItem, Expr, Ident, ObjectName, ReplaceSelectItem, SelectItem,
     SelectItemQualifiedWildcardKind, Spanned, WildcardAdditionalOptions,
 };
+use gingham_storage::SqlState;
 
 /// An item of a select list.
 #[derive(Debug, Clone)]
@@ -73,7 +74,11 @@ impl Binder<'_> {
                 SelectItem::Wildcard(options) => {
                     if around.scope.relations.is_empty() {
                         let span = options.wildcard_token.0.span;
-                        return Err(error::invalid("SELECT * needs a FROM to say which columns", span));
+                        return Err(error::invalid(
+                            SqlState::SyntaxError,
+                            "SELECT * needs a FROM to say which columns",
+                            span,
+                        ));
                     }
                     items.extend(self.wildcard(around.scope.shown.clone(), options, around)?);
                 }
@@ -125,7 +130,7 @@ impl Binder<'_> {
             })
             .collect();
         if items.is_empty() && !left_out.is_empty() {
-            return Err(error::invalid("EXCLUDE leaves no column out of *", left_out[0].span));
+            return Err(error::invalid(SqlState::SyntaxError, "EXCLUDE leaves no column out of *", left_out[0].span));
         }
         Ok(items)
     }
@@ -162,10 +167,15 @@ impl NameScope {
         match self.named(&parts).as_slice() {
             [one] => Ok(&self.relations[*one]),
             [] => Err(error::invalid(
+                SqlState::UndefinedTable,
                 format!("'{}' before .* is no table of this FROM{}", parts.join("."), self.near(&parts)),
                 name.span(),
             )),
-            _ => Err(error::invalid(format!("'{}' before .* is the name of two tables", parts.join(".")), name.span())),
+            _ => Err(error::invalid(
+                SqlState::DuplicateAlias,
+                format!("'{}' before .* is the name of two tables", parts.join(".")),
+                name.span(),
+            )),
         }
     }
 

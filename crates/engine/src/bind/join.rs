@@ -14,6 +14,7 @@ use datafusion::common::Column;
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast::{Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableFactor};
+use gingham_storage::SqlState;
 use std::sync::Arc;
 
 impl Binder<'_> {
@@ -134,10 +135,12 @@ fn one(scope: &NameScope, ident: &Ident, side: &str) -> Result<Named> {
     match (own.next(), own.next()) {
         (Some(own), None) => Ok(own.clone()),
         (None, _) => Err(error::invalid(
+            SqlState::UndefinedColumn,
             format!("column '{name}' of USING does not exist on the {side} of the join"),
             ident.span,
         )),
         _ => Err(error::invalid(
+            SqlState::AmbiguousColumn,
             format!("column '{name}' of USING is in several tables on the {side} of the join"),
             ident.span,
         )),
@@ -149,7 +152,13 @@ fn plain(name: &ObjectName) -> Result<Ident> {
         [part] => part.as_ident().cloned(),
         _ => None,
     }
-    .ok_or_else(|| error::invalid(format!("USING ({name}) is no name of a column that two tables have"), name.span()))
+    .ok_or_else(|| {
+        error::invalid(
+            SqlState::UndefinedColumn,
+            format!("USING ({name}) is no name of a column that two tables have"),
+            name.span(),
+        )
+    })
 }
 
 fn kind(operator: &JoinOperator) -> Result<(JoinType, &JoinConstraint)> {

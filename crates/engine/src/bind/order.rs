@@ -11,6 +11,7 @@ use datafusion::sql::planner::NullOrdering;
 use datafusion::sql::sqlparser::ast::{
     Expr, OrderBy, OrderByKind, OrderByOptions, SelectItem, Spanned, Value, ValueWithSpan,
 };
+use gingham_storage::SqlState;
 
 /// A value that rows are put in order by, or told apart by.
 #[derive(Debug, Clone)]
@@ -102,6 +103,7 @@ pub(super) fn number(text: &Expr, items: usize, clause: &str) -> Result<Option<u
     let Ok(number) = digits.parse::<usize>() else { return Ok(None) };
     if number == 0 || number > items {
         return Err(error::invalid(
+            SqlState::InvalidColumnReference,
             format!("{clause} {number} is no position of the select list, which has {items} columns"),
             text.span(),
         ));

@@ -12,6 +12,7 @@ use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, cast};
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, SetOperator, SetQuantifier};
+use gingham_storage::SqlState;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -54,11 +55,14 @@ impl Binder<'_> {
             ));
         }
         if next.bound.columns.len() != first.columns.len() {
-            return Err(Error::InvalidInput(format!(
-                "the two parts of WITH RECURSIVE '{name}' have {} and {} columns",
-                first.columns.len(),
-                next.bound.columns.len()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidRecursion,
+                format!(
+                    "the two parts of WITH RECURSIVE '{name}' have {} and {} columns",
+                    first.columns.len(),
+                    next.bound.columns.len()
+                ),
+            ));
         }
         let (own, both) = (types_of(&first.plan), self.types_of_both(&first, &next.bound)?);
         if own != both {
@@ -68,14 +72,17 @@ impl Binder<'_> {
             next = self.rounds(name, &first, right, &place)?;
             let found = self.types_of_both(&first, &next.bound)?;
             if let Some(at) = (0..types.len()).find(|at| found[*at] != types[*at]) {
-                return Err(Error::InvalidInput(format!(
-                    "column {} ('{}') of WITH RECURSIVE '{name}' is {} in one round and {} in the next; cast it in the \
+                return Err(Error::invalid(
+                    SqlState::InvalidRecursion,
+                    format!(
+                        "column {} ('{}') of WITH RECURSIVE '{name}' is {} in one round and {} in the next; cast it in the \
                      second part to the type that it is to have, and in the first as well",
-                    at + 1,
-                    first.columns[at].name,
-                    type_name(&types[at]),
-                    type_name(&found[at])
-                )));
+                        at + 1,
+                        first.columns[at].name,
+                        type_name(&types[at]),
+                        type_name(&found[at])
+                    ),
+                ));
             }
         }
         let names: Vec<String> = first.columns.iter().map(|own| own.name.clone()).collect();

@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     Spanned, Statement, TableFactor, UnaryOperator, Value,
 };
 use datafusion::sql::sqlparser::parser::Parser;
+use gingham_storage::SqlState;
 use std::borrow::Cow;
 
 /// A comparison of rows as one of their values; `None` for any other expression.
@@ -135,7 +136,7 @@ fn same_length(own: &[Expr], others: &[Expr], expression: &Expr) -> Result<()> {
         return Ok(());
     }
     let text = format!("a row of {} values is compared with one of {}", own.len(), others.len());
-    Err(error::invalid(text, expression.span()))
+    Err(error::invalid(SqlState::SyntaxError, text, expression.span()))
 }
 
 fn compared(own: &[Expr], operator: &BinaryOperator, others: &[Expr]) -> Option<Expr> {

@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
     Expr as Planned, ExprFunctionExt, Filter, LogicalPlan, LogicalPlanBuilder, Sort, SortExpr, lit,
 };
 use datafusion::sql::sqlparser::ast::{Distinct, OrderBy, Select};
+use gingham_storage::SqlState;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -114,9 +115,9 @@ impl Binder<'_> {
             plan = computed;
             parts.replace(&columns)?;
         } else if parts.qualify.is_some() {
-            return Err(crate::Error::InvalidInput(
-                "QUALIFY is about window functions, and neither it nor the select list has one; use WHERE or HAVING"
-                    .into(),
+            return Err(crate::Error::invalid(
+                SqlState::WindowingError,
+                "QUALIFY is about window functions, and neither it nor the select list has one; use WHERE or HAVING",
             ));
         }
         if let Some(qualify) = parts.qualify.take() {
@@ -206,8 +207,9 @@ impl Binder<'_> {
         let sort = once(sort);
         let is_distinct = matches!(distinct, Some(Distinct::Distinct));
         if is_distinct && list.len() > width {
-            return Err(crate::Error::InvalidInput(
-                "ORDER BY of SELECT DISTINCT can only be about what is in the select list".into(),
+            return Err(crate::Error::invalid(
+                SqlState::InvalidColumnReference,
+                "ORDER BY of SELECT DISTINCT can only be about what is in the select list",
             ));
         }
         let hidden = list.len() > width || matches!(distinct, Some(Distinct::On(_)));
@@ -232,8 +234,9 @@ impl Binder<'_> {
     fn firsts(&mut self, plan: LogicalPlan, on: Vec<Planned>, sort: &[SortExpr]) -> Result<LogicalPlan> {
         let leads = |(key, at): (&SortExpr, usize)| at >= on.len() || on.contains(&key.expr);
         if !sort.iter().zip(0..).all(leads) {
-            return Err(crate::Error::InvalidInput(
-                "ORDER BY of SELECT DISTINCT ON must begin with what DISTINCT ON has".into(),
+            return Err(crate::Error::invalid(
+                SqlState::InvalidColumnReference,
+                "ORDER BY of SELECT DISTINCT ON must begin with what DISTINCT ON has",
             ));
         }
         let number = row_number().partition_by(on).order_by(sort.to_vec()).build()?;

@@ -13,6 +13,7 @@ use datafusion::common::ScalarValue;
 use datafusion::functions_window::row_number::row_number;
 use datafusion::logical_expr::{Expr as Planned, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast::{SetExpr, SetOperator, SetQuantifier, Table, Values};
+use gingham_storage::SqlState;
 
 impl Binder<'_> {
     /// Binds a chain of UNION, INTERSECT and EXCEPT, which leans to the left and may be long.
@@ -46,9 +47,10 @@ impl Binder<'_> {
         };
         let (own, others) = (left.columns.len(), right.columns.len());
         if own != others {
-            return Err(Error::InvalidInput(format!(
-                "{operator}: the queries have different numbers of columns ({own} and {others})"
-            )));
+            return Err(Error::invalid(
+                SqlState::SyntaxError,
+                format!("{operator}: the queries have different numbers of columns ({own} and {others})"),
+            ));
         }
         let names: Vec<String> = left.columns.into_iter().map(|own| own.name).collect();
         let (mut first, mut second) = (left.plan, right.plan);
@@ -136,12 +138,15 @@ impl Binder<'_> {
                 planned.push(self.condition(value, NameContext::of(&scope, place), "VALUES")?);
             }
             if rows.first().is_some_and(|first| first.len() != planned.len()) {
-                return Err(Error::InvalidInput(format!(
-                    "VALUES: row {} has {} values, the first row {}",
-                    rows.len() + 1,
-                    planned.len(),
-                    rows[0].len()
-                )));
+                return Err(Error::invalid(
+                    SqlState::SyntaxError,
+                    format!(
+                        "VALUES: row {} has {} values, the first row {}",
+                        rows.len() + 1,
+                        planned.len(),
+                        rows[0].len()
+                    ),
+                ));
             }
             rows.push(planned);
         }
@@ -162,12 +167,12 @@ impl Binder<'_> {
                 Some(before) => self.combined(before, next, SetOperator::Union, SetQuantifier::All)?,
             });
         }
-        all.ok_or_else(|| Error::InvalidInput("VALUES has no row".into()))
+        all.ok_or_else(|| Error::invalid(SqlState::SyntaxError, "VALUES has no row"))
     }
 
     /// Binds `TABLE t`.
     pub(super) fn whole_table(&mut self, table: &Table, place: &QueryContext) -> Result<Bound> {
-        let name = name_of(table).ok_or_else(|| Error::InvalidInput("TABLE names a table".into()))?;
+        let name = name_of(table).ok_or_else(|| Error::invalid(SqlState::SyntaxError, "TABLE names a table"))?;
         self.query(&all_of(&name)?, place)
     }
 }

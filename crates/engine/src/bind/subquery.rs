@@ -13,6 +13,7 @@ use datafusion::logical_expr::{Expr as Planned, LogicalPlan, Operator, Subquery}
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Distinct, Expr, GroupByExpr, Query, SelectItem, SetExpr, Spanned, Value,
 };
+use gingham_storage::SqlState;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -82,6 +83,7 @@ impl Binder<'_> {
         match bound.columns.len() {
             1 => Ok(bound),
             columns => Err(error::invalid(
+                SqlState::SyntaxError,
                 format!("a subquery in this place gives one column; this one gives {columns}"),
                 query.span(),
             )),

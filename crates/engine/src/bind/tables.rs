@@ -113,10 +113,8 @@ impl Tables {
             return Ok(Arc::clone(view));
         }
         let FoundView { name, mut query, columns, inside } = found;
-        let tables = match Self::read(names(&mut query)?, inside, views).await {
-            Err(Error::InvalidInput(text)) => return Err(Error::InvalidInput(format!("view '{name}': {text}"))),
-            tables => tables?,
-        };
+        let tables = Self::read(names(&mut query)?, inside, views).await;
+        let tables = tables.map_err(|error| error.about(format_args!("view '{name}'")))?;
         let view = Arc::new(View { name: name.clone(), query, columns, tables });
         views.insert(name, Arc::clone(&view));
         Ok(view)

@@ -8,6 +8,7 @@ use datafusion::common::Column;
 use datafusion::logical_expr::utils::find_window_exprs;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, Window};
 use datafusion::sql::sqlparser::ast::{Expr, Ident, NamedWindowDefinition, NamedWindowExpr, WindowSpec, WindowType};
+use gingham_storage::SqlState;
 use std::sync::Arc;
 
 /// What OVER says, with the windows that it names written out.
@@ -25,7 +26,7 @@ pub(super) fn spec(over: &WindowType, windows: &[NamedWindowDefinition]) -> Resu
 fn find(name: &Ident, windows: &[NamedWindowDefinition]) -> Result<WindowSpec> {
     let wanted = fold(name);
     let Some(at) = windows.iter().position(|NamedWindowDefinition(own, _)| fold(own) == wanted) else {
-        return Err(error::invalid(format!("window '{wanted}' does not exist"), name.span));
+        return Err(error::invalid(SqlState::UndefinedObject, format!("window '{wanted}' does not exist"), name.span));
     };
     let over = match &windows[at].1 {
         NamedWindowExpr::NamedWindow(other) => WindowType::NamedWindow(other.clone()),
@@ -36,7 +37,9 @@ fn find(name: &Ident, windows: &[NamedWindowDefinition]) -> Result<WindowSpec> {
 
 /// A window with what another says in addition.
 fn refine(base: WindowSpec, own: &WindowSpec, name: &Ident) -> Result<WindowSpec> {
-    let refused = |what: &str| Err(error::invalid(format!("{what} of window '{}'", fold(name)), name.span));
+    let refused = |what: &str| {
+        Err(error::invalid(SqlState::WindowingError, format!("{what} of window '{}'", fold(name)), name.span))
+    };
     if !own.partition_by.is_empty() {
         return refused("OVER (w PARTITION BY …) would override the rows");
     }
@@ -55,7 +58,11 @@ fn refine(base: WindowSpec, own: &WindowSpec, name: &Ident) -> Result<WindowSpec
 pub(super) fn check(windows: &[NamedWindowDefinition]) -> Result<()> {
     for (at, NamedWindowDefinition(name, _)) in windows.iter().enumerate() {
         if windows[..at].iter().any(|NamedWindowDefinition(other, _)| fold(other) == fold(name)) {
-            return Err(error::invalid(format!("window '{}' is defined twice", fold(name)), name.span));
+            return Err(error::invalid(
+                SqlState::WindowingError,
+                format!("window '{}' is defined twice", fold(name)),
+                name.span,
+            ));
         }
         find(name, &windows[..=at])?;
     }

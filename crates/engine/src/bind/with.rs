@@ -12,6 +12,7 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
 use datafusion::sql::sqlparser::ast::{Cte, CteAsMaterialized, With as WithClause};
+use gingham_storage::SqlState;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +24,11 @@ pub(super) fn behind(with: &WithClause, place: &QueryContext) -> Result<QueryCon
     for Cte { alias, query, from: _, materialized, closing_paren_token: _ } in &with.cte_tables {
         let name = fold(&alias.name);
         if names.contains(&name) {
-            return Err(error::invalid(format!("WITH has two queries of the name '{name}'"), alias.name.span));
+            return Err(error::invalid(
+                SqlState::DuplicateAlias,
+                format!("WITH has two queries of the name '{name}'"),
+                alias.name.span,
+            ));
         }
         let columns = alias.columns.iter().map(|column| fold(&column.name)).collect();
         let query = query.clone();
@@ -75,12 +80,15 @@ impl Binder<'_> {
                     self.unordered(query, place)?
                 };
                 if columns.len() > bound.columns.len() {
-                    return Err(Error::InvalidInput(format!(
-                        "WITH query '{}' is given names for {} columns and has {}",
-                        with.name,
-                        columns.len(),
-                        bound.columns.len()
-                    )));
+                    return Err(Error::invalid(
+                        SqlState::InvalidColumnReference,
+                        format!(
+                            "WITH query '{}' is given names for {} columns and has {}",
+                            with.name,
+                            columns.len(),
+                            bound.columns.len()
+                        ),
+                    ));
                 }
                 bound.rename(columns);
                 match self.shared(&bound, *materialized)? {

@@ -1,12 +1,13 @@
 //! One array cast to another type.
 
+use crate::Error;
 use crate::casts::{numbers, temporal};
 use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, IntervalUnit};
 use arrow::util::display::FormatOptions;
-use datafusion::common::exec_err;
 use datafusion::error::Result;
+use gingham_storage::Problem;
 
 /// The fate of a value that has no place in the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,11 +20,11 @@ pub(crate) enum Failing {
 
 impl Failing {
     /// The value, or what becomes of it.
-    pub(super) fn or<T>(self, value: std::result::Result<T, String>) -> Result<Option<T>> {
+    pub(super) fn or<T>(self, value: std::result::Result<T, Problem>) -> Result<Option<T>> {
         match (value, self) {
             (Ok(value), _) => Ok(Some(value)),
             (Err(_), Self::Null) => Ok(None),
-            (Err(problem), Self::Error) => exec_err!("{problem}"),
+            (Err(problem), Self::Error) => Err(Error::InvalidInput(problem).into()),
         }
     }
 }

@@ -11,13 +11,16 @@ use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type};
 use datafusion::common::internal_err;
 use datafusion::error::Result;
 use gingham_execution::divided;
+use gingham_storage::{Problem, SqlState};
 use std::fmt::Write;
 use std::sync::Arc;
 
 /// Numbers and truths that texts are.
 pub(super) fn read(texts: &StringViewArray, to: &DataType, failing: Failing) -> Result<ArrayRef> {
-    let invalid = |text: &str| format!("value '{text}' is not a valid {}", type_name(to));
-    let outside = |text: &str| format!("value '{text}' is out of range for {}", type_name(to));
+    let invalid = |text: &str| {
+        Problem::new(SqlState::InvalidTextRepresentation, format!("value '{text}' is not a valid {}", type_name(to)))
+    };
+    let outside = |text: &str| out_of_range(&text, to);
     Ok(match to {
         DataType::Boolean => {
             let truth = |text: &str| truth(text).ok_or_else(|| invalid(text));
@@ -47,16 +50,21 @@ pub(super) fn read(texts: &StringViewArray, to: &DataType, failing: Failing) -> 
 /// The values that `read` makes of those that are there.
 fn each<V, T>(
     values: impl Iterator<Item = Option<V>>,
-    read: impl Fn(V) -> std::result::Result<T, String>,
+    read: impl Fn(V) -> std::result::Result<T, Problem>,
     failing: Failing,
 ) -> Result<Vec<Option<T>>> {
     values.map(|value| value.map_or(Ok(None), |value| failing.or(read(value)))).collect()
 }
 
-/// Two wordings of an error.
-type Wordings<'w> = [&'w dyn Fn(&str) -> String; 2];
+fn out_of_range(value: &dyn std::fmt::Display, to: &DataType) -> Problem {
+    let text = format!("value '{value}' is out of range for {}", type_name(to));
+    Problem::new(SqlState::NumericValueOutOfRange, text)
+}
 
-fn integer<T: std::str::FromStr>(text: &str, [invalid, outside]: Wordings<'_>) -> std::result::Result<T, String> {
+/// Two wordings of an error.
+type Wordings<'w> = [&'w dyn Fn(&str) -> Problem; 2];
+
+fn integer<T: std::str::FromStr>(text: &str, [invalid, outside]: Wordings<'_>) -> std::result::Result<T, Problem> {
     let bare = text.trim_ascii();
     bare.parse().map_err(|_| {
         let digits = bare.strip_prefix(['-', '+']).unwrap_or(bare);
@@ -69,7 +77,7 @@ fn float<T: std::str::FromStr + Copy>(
     text: &str,
     is_infinite: fn(T) -> bool,
     [invalid, outside]: Wordings<'_>,
-) -> std::result::Result<T, String> {
+) -> std::result::Result<T, Problem> {
     let value: T = text.trim_ascii().parse().map_err(|_| invalid(text))?;
     // `inf` is an infinity; a number that is one has too many digits before the point.
     if is_infinite(value) && text.bytes().any(|byte| byte.is_ascii_digit()) { Err(outside(text)) } else { Ok(value) }
@@ -98,14 +106,14 @@ fn narrowed(values: &ArrayRef, to: &DataType, failing: Failing) -> Result<ArrayR
         && let Some(row) = (0..values.len()).find(|row| narrow.is_null(*row) && values.is_valid(*row))
     {
         let value = arrow::util::display::array_value_to_string(values, row)?;
-        failing.or::<()>(Err(format!("value '{value}' is out of range for {}", type_name(to))))?;
+        failing.or::<()>(Err(out_of_range(&value, to)))?;
     }
     Ok(narrow)
 }
 
 /// Floats and decimals as integers, or floats as decimals.
 pub(super) fn rounded(values: &ArrayRef, to: &DataType, failing: Failing) -> Result<ArrayRef> {
-    let outside = |value: &dyn std::fmt::Display| format!("value '{value}' is out of range for {}", type_name(to));
+    let outside = |value: &dyn std::fmt::Display| out_of_range(value, to);
     let floats = || -> Result<Float64Array> {
         Ok(arrow::compute::cast(values, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
     };

@@ -8,12 +8,13 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType};
 use datafusion::error::Result;
+use gingham_storage::Problem;
 use std::sync::Arc;
 
 /// The values of a type that texts mean.
 pub(super) fn read(texts: &StringViewArray, to: &DataType, failing: Failing) -> Result<ArrayRef> {
     let name = type_name(to);
-    let each = |read: &dyn Fn(&str) -> std::result::Result<i64, String>| -> Result<Int64Array> {
+    let each = |read: &dyn Fn(&str) -> std::result::Result<i64, Problem>| -> Result<Int64Array> {
         texts.iter().map(|text| text.map_or(Ok(None), |text| failing.or(read(text)))).collect()
     };
     if matches!(to, DataType::Interval(_)) {

@@ -8,7 +8,7 @@ use datafusion::common::{ScalarValue, TableReference};
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
-use gingham_storage::{ColumnDefinition, TableDefinition, TableName};
+use gingham_storage::{ColumnDefinition, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -82,12 +82,15 @@ impl Appender {
     /// ```
     pub fn append_row(&mut self, values: &[ScalarValue]) -> Result<()> {
         if values.len() != self.columns.len() {
-            return Err(Error::InvalidInput(format!(
-                "a row of table '{}' has {} values, not {}",
-                self.definition.name,
-                self.columns.len(),
-                values.len()
-            )));
+            return Err(Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!(
+                    "a row of table '{}' has {} values, not {}",
+                    self.definition.name,
+                    self.columns.len(),
+                    values.len()
+                ),
+            ));
         }
         let mut row = Vec::with_capacity(values.len());
         for ((value, column), field) in values.iter().zip(&self.definition.columns).zip(self.schema.fields()) {
@@ -121,12 +124,15 @@ impl Appender {
     /// ```
     pub fn append_batch(&mut self, batch: RecordBatch) -> Result<()> {
         if batch.num_columns() != self.columns.len() {
-            return Err(Error::InvalidInput(format!(
-                "a batch for table '{}' has {} columns, not {}",
-                self.definition.name,
-                self.columns.len(),
-                batch.num_columns()
-            )));
+            return Err(Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!(
+                    "a batch for table '{}' has {} columns, not {}",
+                    self.definition.name,
+                    self.columns.len(),
+                    batch.num_columns()
+                ),
+            ));
         }
         self.flush()?;
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(batch.num_columns());
@@ -199,7 +205,10 @@ impl Appender {
 }
 
 fn already_failed(table: &TableName) -> Error {
-    Error::InvalidInput(format!("appending to table '{table}' has failed before; start a new appender"))
+    Error::invalid(
+        SqlState::ObjectNotInPrerequisiteState,
+        format!("appending to table '{table}' has failed before; start a new appender"),
+    )
 }
 
 /// The messages as batches; an end without [`Message::Finish`] is an error, so that the INSERT is given up.
@@ -219,8 +228,11 @@ fn assign(values: &ArrayRef, column: &ColumnDefinition, row: impl Fn(usize) -> S
     let (name, logical_type) = (&column.name, &column.logical_type);
     if !statements::dml::ingest::assignable(values.data_type(), logical_type) {
         let given = crate::type_name::type_name(values.data_type());
-        return Err(Error::InvalidInput(format!("column '{name}' is {logical_type}, but its new value is {given}")));
+        return Err(Error::invalid(
+            SqlState::DatatypeMismatch,
+            format!("column '{name}' is {logical_type}, but its new value is {given}"),
+        ));
     }
     statements::dml::ingest::assign(values, logical_type)?
-        .map_err(|misfit| Error::InvalidInput(format!("{}column '{name}': {}", row(misfit.row), misfit.problem)))
+        .map_err(|misfit| Error::InvalidInput(misfit.problem.about(format_args!("{}column '{name}'", row(misfit.row)))))
 }

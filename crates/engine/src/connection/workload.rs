@@ -5,6 +5,7 @@ use crate::connection::Connection;
 use crate::sql::parse::parse_single;
 use crate::statements::uses::uses_of;
 use crate::{Error, Result};
+use gingham_storage::SqlState;
 
 impl Connection {
     /// The recorded workload: up to three statements of each shape, which share its weight. Errors when nothing is recorded.
@@ -23,8 +24,9 @@ impl Connection {
     pub fn recorded_workload(&self) -> Result<Workload> {
         let statements = recorded(&self.session().engine.recorder);
         if statements.is_empty() {
-            return Err(Error::InvalidInput(
-                "no workload is recorded: SET gingham.record_workload = true, and run statements".into(),
+            return Err(Error::invalid(
+                SqlState::ObjectNotInPrerequisiteState,
+                "no workload is recorded: SET gingham.record_workload = true, and run statements",
             ));
         }
         Ok(Workload { statements, origin: "recorded workload".into() })

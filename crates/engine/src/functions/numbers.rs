@@ -1,10 +1,10 @@
 //! Functions of numbers that DataFusion has not, or has by another name: power as an operator, mod and sign.
 
+use crate::error::invalid;
 use crate::functions::function::PureFunction;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type};
-use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) fn power() -> Arc<ScalarUDF> {
     };
     let types = |types: &[DataType]| {
         if types.len() != 2 {
-            return plan_err!("power takes a base and an exponent, not {} numbers", types.len());
+            return invalid!(UndefinedFunction, "power takes a base and an exponent, not {} numbers", types.len());
         }
         numbers("power", types)?;
         Ok(vec![DataType::Float64; 2])
@@ -31,7 +31,7 @@ pub(super) fn power() -> Arc<ScalarUDF> {
 pub(super) fn sign() -> Arc<ScalarUDF> {
     let types = |types: &[DataType]| {
         if types.len() != 1 {
-            return plan_err!("sign takes one number, not {}", types.len());
+            return invalid!(UndefinedFunction, "sign takes one number, not {}", types.len());
         }
         numbers("sign", types)?;
         Ok(vec![if types[0].is_decimal() { types[0].clone() } else { DataType::Float64 }])
@@ -59,7 +59,7 @@ fn doubles(array: &ArrayRef) -> Result<Float64Array> {
 fn numbers(name: &str, types: &[DataType]) -> Result<()> {
     let is_read = |data_type: &DataType| data_type.is_numeric() || data_type.is_null() || data_type.is_string();
     match types.iter().find(|data_type| !is_read(data_type)) {
-        Some(other) => plan_err!("{name} takes numbers, not {other}"),
+        Some(other) => invalid!(UndefinedFunction, "{name} takes numbers, not {other}"),
         None => Ok(()),
     }
 }

@@ -1,10 +1,10 @@
 //! SIMILAR TO: the pattern of the SQL standard as a regular expression that a whole text must match.
 
+use crate::error::invalid;
 use crate::functions::function::PureFunction;
 use arrow::array::{ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) fn similar_pattern() -> Arc<ScalarUDF> {
 fn texts(types: &[DataType]) -> Result<Vec<DataType>> {
     match types.len() {
         2 => Ok(vec![DataType::Utf8; 2]),
-        count => plan_err!("SIMILAR TO takes a pattern and an escape character, not {count} values"),
+        count => invalid!(UndefinedFunction, "SIMILAR TO takes a pattern and an escape character, not {count} values"),
     }
 }
 
@@ -34,7 +34,7 @@ fn expression(pattern: &str, escape: &str) -> Result<String> {
     let mut letters = escape.chars();
     let (escape, more) = (letters.next(), letters.next());
     if more.is_some() {
-        return exec_err!("SIMILAR TO '{pattern}': the escape must be one character or none");
+        return invalid!(InvalidEscapeCharacter, "SIMILAR TO '{pattern}': the escape must be one character or none");
     }
     let mut written = String::from("(?s)^(?:");
     let mut letters = pattern.chars();
@@ -42,7 +42,10 @@ fn expression(pattern: &str, escape: &str) -> Result<String> {
     while let Some(letter) = letters.next() {
         if Some(letter) == escape {
             let Some(meant) = letters.next() else {
-                return exec_err!("SIMILAR TO '{pattern}': the escape character at its end escapes nothing");
+                return invalid!(
+                    InvalidEscapeSequence,
+                    "SIMILAR TO '{pattern}': the escape character at its end escapes nothing"
+                );
             };
             literal(meant, &mut written);
             continue;

@@ -2,6 +2,7 @@
 
 use crate::load::split::{CsvField, Dialect, MAX_BUFFER, SplitOutcome};
 use crate::{Error, Result};
+use gingham_storage::SqlState;
 use memchr::memchr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -133,12 +134,15 @@ impl Chunks {
 
     fn grow(&mut self) -> Result<()> {
         if self.buffer.len() >= RECORD_BYTES {
-            return Err(Error::InvalidInput(format!(
-                "{}: the record at byte {} is longer than {} MiB; is a quote not closed?",
-                self.path.display(),
-                self.offset,
-                RECORD_BYTES >> 20
-            )));
+            return Err(Error::invalid(
+                SqlState::BadCopyFileFormat,
+                format!(
+                    "{}: the record at byte {} is longer than {} MiB; is a quote not closed?",
+                    self.path.display(),
+                    self.offset,
+                    RECORD_BYTES >> 20
+                ),
+            ));
         }
         self.buffer.resize(self.buffer.len() * 2, 0);
         Ok(())
@@ -151,7 +155,11 @@ fn wrong_width(fields: usize, width: usize) -> String {
 
 /// The error of a file operation.
 pub(super) fn io(path: &Path, error: &std::io::Error) -> Error {
-    Error::Io(format!("{}: {error}", path.display()))
+    let text = format!("{}: {error}", path.display());
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Error::invalid(SqlState::UndefinedFile, text);
+    }
+    Error::Io(text)
 }
 
 /// Cuts the part `range` of a file into at most `parts` of about the same length, each beginning with a record.

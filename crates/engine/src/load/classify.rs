@@ -4,7 +4,7 @@
 //! [`Types::chosen`], is the column's: BOOLEAN, BIGINT, DECIMAL(38,0) for whole numbers beyond BIGINT, DOUBLE, DATE,
 //! TIMESTAMP, TIMESTAMP WITH TIME ZONE, else VARCHAR. Numbers written with leading zeros are identifiers and stay text.
 
-use gingham_storage::{LogicalType, Unit};
+use gingham_storage::{LogicalType, SqlState, Unit};
 
 /// A set of types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,9 +103,12 @@ impl DateFormat {
         use chrono::format::{Item, StrftimeItems};
         let items: Vec<Item<'_>> = StrftimeItems::new(text).collect();
         if items.contains(&Item::Error) || !text.contains('%') {
-            return Err(crate::Error::InvalidInput(format!(
-                "'{text}' is not a date format; write it as strftime does, such as %d.%m.%Y or %Y-%m-%d %H:%M:%S"
-            )));
+            return Err(crate::Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "'{text}' is not a date format; write it as strftime does, such as %d.%m.%Y or %Y-%m-%d %H:%M:%S"
+                ),
+            ));
         }
         let has_time =
             ["%H", "%I", "%k", "%l", "%T", "%R", "%s", "%c", "%r", "%X", "%+"].iter().any(|item| text.contains(item));
@@ -113,10 +116,13 @@ impl DateFormat {
         // A format that can't read what it writes would find no value of any file valid.
         let written = chrono::DateTime::UNIX_EPOCH.format(text).to_string();
         if format.timestamp(&written).is_none() {
-            return Err(crate::Error::InvalidInput(format!(
-                "the date format '{text}' does not say a whole date; it needs year, month and day, such as %d.%m.%Y, and \
+            return Err(crate::Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "the date format '{text}' does not say a whole date; it needs year, month and day, such as %d.%m.%Y, and \
                  with a time of day hour and minute, such as %Y-%m-%d %H:%M"
-            )));
+                ),
+            ));
         }
         Ok(format)
     }

@@ -10,6 +10,7 @@ use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::ipc::reader::{FileReader, StreamReader};
+use gingham_storage::SqlState;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{ConvertedType, LogicalType};
 use std::fs::File;
@@ -57,7 +58,7 @@ impl Columnar {
         for (index, path) in files.iter().enumerate() {
             let length = std::fs::metadata(path).map_err(|error| io(path, &error))?.len();
             if length == 0 {
-                return Err(Error::InvalidInput(format!("{} is empty", path.display())));
+                return Err(Error::invalid(SqlState::BadCopyFileFormat, format!("{} is empty", path.display())));
             }
             let schema = match format {
                 FileFormat::Parquet => all.add_parquet(index, path, length)?,
@@ -243,7 +244,7 @@ fn foreign_type(path: &Path, column: &str, name: &str) -> Error {
 }
 
 fn unreadable(path: &Path, what: &str, error: &dyn std::error::Error) -> Error {
-    Error::InvalidInput(format!("{} can't be read as {what}: {error}", path.display()))
+    Error::invalid(SqlState::BadCopyFileFormat, format!("{} can't be read as {what}: {error}", path.display()))
 }
 
 /// The schema with strings and binary as views.
@@ -258,7 +259,10 @@ fn with_views(schema: &Schema) -> Schema {
 
 fn same_columns((first, expected): (&Path, &Schema), (path, found): (&Path, &Schema)) -> Result<()> {
     let differs = |what: String| {
-        Err(Error::InvalidInput(format!("{} does not have the columns of {}: {what}", path.display(), first.display())))
+        Err(Error::invalid(
+            SqlState::UndefinedColumn,
+            format!("{} does not have the columns of {}: {what}", path.display(), first.display()),
+        ))
     };
     if expected.fields().len() != found.fields().len() {
         return differs(format!("{} instead of {}", found.fields().len(), expected.fields().len()));

@@ -14,7 +14,7 @@ use crate::statements::dml::ingest::BadRow;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
-use gingham_storage::LogicalType;
+use gingham_storage::{LogicalType, Problem, SqlState};
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
@@ -78,19 +78,22 @@ impl Text {
                 Some(all) => all.add(path, range, sniffed, whole)?,
             }
         }
-        all.ok_or_else(|| Error::InvalidInput("there is no file to load".to_owned()))
+        all.ok_or_else(|| Error::invalid(SqlState::UndefinedFile, "there is no file to load".to_owned()))
     }
 
     /// Adds a further file, which must look like the first.
     fn add(&mut self, path: &Path, range: Range<u64>, sniffed: Sniffed, whole: bool) -> Result<()> {
         if sniffed.width != self.shape.width || sniffed.header != self.shape.header {
-            return Err(Error::InvalidInput(format!(
-                "{} does not have the columns of {}: {} instead of {}",
-                path.display(),
-                self.files[0].display(),
-                described(&sniffed),
-                described(&self.shape)
-            )));
+            return Err(Error::invalid(
+                SqlState::UndefinedColumn,
+                format!(
+                    "{} does not have the columns of {}: {} instead of {}",
+                    path.display(),
+                    self.files[0].display(),
+                    described(&sniffed),
+                    described(&self.shape)
+                ),
+            ));
         }
         self.files.push(path.to_owned());
         self.ranges.push(range);
@@ -119,10 +122,13 @@ impl Text {
     /// Types of the columns as the samples have them. Errors when there is no record to tell them from.
     pub(super) fn types(&self) -> Result<Vec<LogicalType>> {
         if !self.shape.has_records {
-            return Err(Error::InvalidInput(format!(
-                "{} has a header but no records, so the types of its columns can't be told: give a schema",
-                self.files[0].display()
-            )));
+            return Err(Error::invalid(
+                SqlState::BadCopyFileFormat,
+                format!(
+                    "{} has a header but no records, so the types of its columns can't be told: give a schema",
+                    self.files[0].display()
+                ),
+            ));
         }
         Ok(self.shape.types.iter().map(|types| types.chosen()).collect())
     }
@@ -184,7 +190,7 @@ impl Text {
         sink: &Sink<'_>,
     ) -> Result<bool> {
         for (start, problem) in &records.bad {
-            let row = BadRow { row: 0, column: None, problem: problem.clone(), constraint: false };
+            let row = BadRow { row: 0, column: None, problem: Problem::new(SqlState::BadCopyFileFormat, problem) };
             sink.reject(file, RecordPosition::Offset(*start), row);
         }
         let mut bad: Vec<(usize, UnparsedField)> = Vec::new();
@@ -215,7 +221,11 @@ impl Text {
                 sink.reject(
                     file,
                     place,
-                    BadRow { row: misfit.row, column, problem: misfit.problem, constraint: false },
+                    BadRow {
+                        row: misfit.row,
+                        column,
+                        problem: Problem::new(SqlState::InvalidTextRepresentation, misfit.problem),
+                    },
                 );
             }
             batch = without(&batch, &rows)?;
@@ -272,10 +282,13 @@ fn look(path: &Path, known: &KnownFormat<'_>, text: &TextOptions) -> Result<(Sni
             return Ok((sniffed, length, whole));
         }
         if wanted >= RECORD_BYTES as u64 {
-            return Err(Error::InvalidInput(format!(
-                "{name}: a record at its beginning is longer than {} MiB; is a quote not closed?",
-                RECORD_BYTES >> 20
-            )));
+            return Err(Error::invalid(
+                SqlState::BadCopyFileFormat,
+                format!(
+                    "{name}: a record at its beginning is longer than {} MiB; is a quote not closed?",
+                    RECORD_BYTES >> 20
+                ),
+            ));
         }
         wanted *= 2;
     }

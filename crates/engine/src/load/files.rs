@@ -3,6 +3,7 @@
 use crate::load::FileFormat;
 use crate::load::chunks::io;
 use crate::{Error, Result};
+use gingham_storage::SqlState;
 use std::path::{Path, PathBuf};
 
 /// The files of `given`, folders replaced by the files in them (those of a known format, by name), and their one
@@ -17,38 +18,47 @@ pub(super) fn resolve(given: &[PathBuf], format: Option<FileFormat>) -> Result<(
             files.push(path.clone());
         } else {
             // Opening a pipe waits for whoever writes it, perhaps for ever.
-            return Err(Error::InvalidInput(format!(
-                "{} is no regular file but a pipe or a device, which can't be read in parts; write it to a file first",
-                path.display()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "{} is no regular file but a pipe or a device, which can't be read in parts; write it to a file first",
+                    path.display()
+                ),
+            ));
         }
     }
     let mut found = format;
     for path in files.iter().filter(|_| format.is_none()) {
         let Some(this) = of_name(path) else {
             if let Some(packed) = packed(path) {
-                return Err(Error::InvalidInput(format!(
-                    "{} is compressed ({packed}), which a load does not read; unpack it first",
-                    path.display()
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!("{} is compressed ({packed}), which a load does not read; unpack it first", path.display()),
+                ));
             }
-            return Err(Error::InvalidInput(format!(
-                "{}: its name does not tell what it holds (.csv, .tsv, .txt, .tbl, .parquet, .arrow, .feather, .ipc, .json, .ndjson, .jsonl); give the format",
-                path.display()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "{}: its name does not tell what it holds (.csv, .tsv, .txt, .tbl, .parquet, .arrow, .feather, .ipc, .json, .ndjson, .jsonl); give the format",
+                    path.display()
+                ),
+            ));
         };
         if found.is_some_and(|found| found != this) {
-            return Err(Error::InvalidInput(format!(
-                "{} and {} are of different formats; load them one after the other",
-                files[0].display(),
-                path.display()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "{} and {} are of different formats; load them one after the other",
+                    files[0].display(),
+                    path.display()
+                ),
+            ));
         }
         found = Some(this);
     }
     match found {
         Some(format) if !files.is_empty() => Ok((files, format)),
-        _ => Err(Error::InvalidInput("there is no file to load".to_owned())),
+        _ => Err(Error::invalid(SqlState::UndefinedFile, "there is no file to load".to_owned())),
     }
 }
 
@@ -87,7 +97,10 @@ fn in_folder(folder: &Path, format: Option<FileFormat>) -> Result<Vec<PathBuf>> 
         }
     }
     if files.is_empty() {
-        return Err(Error::InvalidInput(format!("{} is a folder without files that can be loaded", folder.display())));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("{} is a folder without files that can be loaded", folder.display()),
+        ));
     }
     files.sort();
     Ok(files)

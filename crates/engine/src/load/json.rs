@@ -9,7 +9,7 @@ use crate::{Error, Result};
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::json::ReaderBuilder;
-use gingham_storage::{LogicalType, TableDefinition};
+use gingham_storage::{LogicalType, Problem, SqlState, TableDefinition};
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -82,18 +82,21 @@ impl Json {
         if let Some(listed) = listed {
             return match listed.iter().find(|column| !self.fields.iter().any(|field| is_name(column, field))) {
                 None => Ok(listed.to_vec()),
-                Some(column) => Err(Error::InvalidInput(format!(
-                    "no object in {} has a field '{column}'{}",
-                    self.files[0].display(),
-                    did_you_mean(column, self.fields.iter().map(String::as_str))
-                ))),
+                Some(column) => Err(Error::invalid(
+                    SqlState::UndefinedColumn,
+                    format!(
+                        "no object in {} has a field '{column}'{}",
+                        self.files[0].display(),
+                        did_you_mean(column, self.fields.iter().map(String::as_str))
+                    ),
+                )),
             };
         }
         let mut columns = Vec::with_capacity(self.fields.len());
         for field in &self.fields {
             let names = || table.columns.iter().map(|column| column.name.as_str());
             let column = names().find(|column| is_name(column, field)).ok_or_else(|| {
-                Error::InvalidInput(format!(
+                Error::invalid(SqlState::UndefinedColumn, format!(
                     "{} has a field '{field}', which table '{}' does not have{}; list the columns to load: COPY t (a, b) FROM …",
                     self.files[0].display(),
                     table.name,
@@ -192,7 +195,10 @@ impl JsonColumns {
         }
         let batch = self.decode(&good.bytes).filter(|batch| batch.num_rows() == places.len());
         let batch = batch.ok_or_else(|| {
-            Error::InvalidInput("JSON: lines that are fine one by one can't be read together".to_owned())
+            Error::invalid(
+                SqlState::BadCopyFileFormat,
+                "JSON: lines that are fine one by one can't be read together".to_owned(),
+            )
         })?;
         sink.append(0, file, &self.columns_of(&batch)?, &|row| RecordPosition::Offset(places[row]))
     }
@@ -270,7 +276,11 @@ fn without_zeros(number: &str) -> &str {
 }
 
 fn bad(column: Option<&str>, problem: String) -> Box<BadRow> {
-    Box::new(BadRow { row: 0, column: column.map(str::to_owned), problem, constraint: false })
+    Box::new(BadRow {
+        row: 0,
+        column: column.map(str::to_owned),
+        problem: Problem::new(SqlState::BadCopyFileFormat, problem),
+    })
 }
 
 /// The lines of a file that are not blank, each with the offset at which it starts.

@@ -33,7 +33,7 @@ use crate::statements::dml::ingest::Ingest;
 use crate::{Error, Result};
 use columnar::Columnar;
 use csv::{CsvColumns, Text};
-use gingham_storage::{LogicalType, TableDefinition};
+use gingham_storage::{LogicalType, SqlState, TableDefinition};
 use json::Json;
 use sink::Sink;
 use std::path::PathBuf;
@@ -261,11 +261,14 @@ impl Load<'_> {
             Destination::Existing(target) => TableDefinition::clone(&target.table.definition),
             Destination::Given(table) => table.definition.clone(),
             Destination::Inferred(table) => {
-                return Err(Error::InvalidInput(format!(
-                    "{} is JSON, whose columns are not inferred, and table '{}' does not exist: give a schema, or create it",
-                    self.files[0].display(),
-                    table.definition.name
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!(
+                        "{} is JSON, whose columns are not inferred, and table '{}' does not exist: give a schema, or create it",
+                        self.files[0].display(),
+                        table.definition.name
+                    ),
+                ));
             }
         };
         let source = Json::open(&self.files)?;
@@ -319,11 +322,14 @@ fn types_of(definition: &TableDefinition, filled: &[String]) -> Result<Vec<Logic
         let column = definition.column(name);
         column.map(|column| column.logical_type.clone()).ok_or_else(|| {
             let names = definition.columns.iter().map(|column| column.name.as_str());
-            Error::InvalidInput(format!(
-                "table '{}' has no column '{name}'{}",
-                definition.name,
-                crate::session::did_you_mean(name, names)
-            ))
+            Error::invalid(
+                SqlState::UndefinedColumn,
+                format!(
+                    "table '{}' has no column '{name}'{}",
+                    definition.name,
+                    crate::session::did_you_mean(name, names)
+                ),
+            )
         })
     };
     filled.iter().map(find).collect()

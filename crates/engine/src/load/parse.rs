@@ -12,7 +12,7 @@ use arrow::array::{
     StringArray, StringViewBuilder, TimestampMicrosecondBuilder,
 };
 use arrow::datatypes::{DataType, Decimal128Type};
-use gingham_storage::LogicalType;
+use gingham_storage::{LogicalType, SqlState};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -34,7 +34,10 @@ impl TextOptions {
             "utf-8" | "utf8" => false,
             "latin1" | "latin-1" | "iso-8859-1" | "iso8859-1" => true,
             other => {
-                return Err(Error::InvalidInput(format!("encoding '{other}' is not known; use utf-8 or latin1")));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!("encoding '{other}' is not known; use utf-8 or latin1"),
+                ));
             }
         };
         let dates = dates.map(DateFormat::new).transpose()?;

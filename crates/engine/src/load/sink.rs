@@ -6,6 +6,7 @@ use crate::statements::dml::ingest::{BadRow, ConvertError, Ingest};
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
+use gingham_storage::SqlState;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -147,7 +148,11 @@ impl<'a> Sink<'a> {
     /// An error when there are too many bad records; what it says is replaced by [`Sink::finish`].
     fn check(&self) -> Result<()> {
         let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
-        if bad <= self.allowed { Ok(()) } else { Err(Error::InvalidInput(format!("{bad} bad records"))) }
+        if bad <= self.allowed {
+            Ok(())
+        } else {
+            Err(Error::invalid(SqlState::BadCopyFileFormat, format!("{bad} bad records")))
+        }
     }
 
     /// The bad records in order, each with file, line and reason; or, when they are too many, the error.

@@ -5,6 +5,7 @@ use crate::load::classify::Types;
 use crate::load::parse::TextOptions;
 use crate::load::split::{CsvField, Dialect, FieldForm, SplitOutcome};
 use crate::{Error, Result};
+use gingham_storage::SqlState;
 use std::collections::HashSet;
 
 /// Delimiters that are tried, the likeliest first.
@@ -57,11 +58,11 @@ pub(super) fn sniff(
     let mut fields = Vec::new();
     let (next, problem) = match dialect.record(sample, start, whole, &mut fields) {
         SplitOutcome::Record { next, problem } => (next, problem),
-        SplitOutcome::End => return Err(Error::InvalidInput(format!("{name} is empty"))),
+        SplitOutcome::End => return Err(Error::invalid(SqlState::BadCopyFileFormat, format!("{name} is empty"))),
         SplitOutcome::More => return Ok(None),
     };
     if let Some(problem) = problem {
-        return Err(Error::InvalidInput(format!("{name}:1: {problem}")));
+        return Err(Error::invalid(SqlState::BadCopyFileFormat, format!("{name}:1: {problem}")));
     }
     let first: Vec<(String, FieldForm)> = fields
         .iter()
@@ -92,7 +93,10 @@ pub(super) fn sniff(
 }
 
 fn not_utf8(name: &str) -> Error {
-    Error::InvalidInput(format!("{name}:1: the text is not UTF-8; if it is Latin-1, load it as latin1"))
+    Error::invalid(
+        SqlState::CharacterNotInRepertoire,
+        format!("{name}:1: the text is not UTF-8; if it is Latin-1, load it as latin1"),
+    )
 }
 
 fn refuse_other_formats(name: &str, sample: &[u8]) -> Result<()> {
@@ -108,7 +112,7 @@ fn refuse_other_formats(name: &str, sample: &[u8]) -> Result<()> {
         _ if is_classic(sample) => "ends its lines with a carriage return alone; convert it to newlines first",
         _ => return Ok(()),
     };
-    Err(Error::InvalidInput(format!("{name} {what}")))
+    Err(Error::invalid(SqlState::BadCopyFileFormat, format!("{name} {what}")))
 }
 
 /// Lines as old Macintoshes wrote them.

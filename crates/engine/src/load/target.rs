@@ -5,7 +5,7 @@ use crate::session::{StatementContext, TargetTable, did_you_mean};
 use crate::{Error, Result, statements};
 use datafusion::common::TableReference;
 use gingham_storage::store::Store;
-use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition};
+use gingham_storage::{ColumnDefinition, Datum, LogicalType, SqlState, TableDefinition};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,7 +41,10 @@ pub(super) fn find(
             .into_iter()
             .find(|(_, given)| given.is_some())
         {
-            return Err(Error::InvalidInput(format!("table '{name}' exists already, so it can't be given {what}")));
+            return Err(Error::invalid(
+                SqlState::DuplicateTable,
+                format!("table '{name}' exists already, so it can't be given {what}"),
+            ));
         }
         return Ok(Destination::Existing(target));
     }
@@ -50,10 +53,13 @@ pub(super) fn find(
     let columns = match (&options.schema, format) {
         (Some(columns), _) => Some(columns.as_str()),
         (None, FileFormat::Tbl) => Some(known().ok_or_else(|| {
-            Error::InvalidInput(format!(
-                "{} does not name its columns, and '{name}' is not one of TPC-H's tables: give a schema",
-                file.display()
-            ))
+            Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "{} does not name its columns, and '{name}' is not one of TPC-H's tables: give a schema",
+                    file.display()
+                ),
+            )
         })?),
         (None, _) => None,
     };
@@ -110,15 +116,17 @@ pub(super) fn matched(
     };
     if columns.len() != width {
         let listed = if listed.is_some() { " in its list" } else { "" };
-        return Err(Error::InvalidInput(format!(
-            "the file has {width} columns, but table '{}' has {}{listed}",
-            definition.name,
-            columns.len()
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("the file has {width} columns, but table '{}' has {}{listed}", definition.name, columns.len()),
+        ));
     }
     for (index, column) in columns.iter().enumerate() {
         if columns[..index].contains(column) {
-            return Err(Error::InvalidInput(format!("two columns of the file are to fill column '{column}'")));
+            return Err(Error::invalid(
+                SqlState::DuplicateColumn,
+                format!("two columns of the file are to fill column '{column}'"),
+            ));
         }
     }
     Ok(columns)
@@ -138,11 +146,14 @@ fn by_name(definition: &TableDefinition, names: &[String], all: &[String]) -> Re
     let unknown = names.iter().zip(&found).find(|(_, found)| found.is_none());
     match unknown {
         None => Ok(Some(found.into_iter().flatten().collect())),
-        Some((name, _)) => Err(Error::InvalidInput(format!(
-            "the file has a column '{name}', which table '{}' does not have{}",
-            definition.name,
-            did_you_mean(name, all.iter().map(String::as_str))
-        ))),
+        Some((name, _)) => Err(Error::invalid(
+            SqlState::UndefinedColumn,
+            format!(
+                "the file has a column '{name}', which table '{}' does not have{}",
+                definition.name,
+                did_you_mean(name, all.iter().map(String::as_str))
+            ),
+        )),
     }
 }
 

@@ -18,7 +18,7 @@ use datafusion::logical_expr::TableType;
 use datafusion::sql::sqlparser::ast::Query;
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -235,7 +235,7 @@ impl Visible {
     fn found_view(self: &Arc<Self>, view: &ViewDefinition, temporary: bool) -> crate::Result<FoundView> {
         let planned = Planned { name: view.name.clone(), temporary };
         if self.planning.contains(&planned) {
-            return Err(Error::InvalidInput(format!("view '{}' refers to itself", view.name)));
+            return Err(Error::invalid(SqlState::InvalidRecursion, format!("view '{}' refers to itself", view.name)));
         }
         let mut planning = self.planning.clone();
         planning.push(planned);
@@ -256,10 +256,8 @@ impl Visible {
     async fn view_table(self: &Arc<Self>, view: FoundView) -> crate::Result<Arc<dyn TableProvider>> {
         let FoundView { name, mut query, columns, inside } = view;
         let state = self.session.state().0;
-        let mut bound = match bind::bind(&state, &mut query, inside, Vec::new(), "").await {
-            Err(Error::InvalidInput(text)) => return Err(Error::InvalidInput(format!("view '{name}': {text}"))),
-            bound => bound?,
-        };
+        let bound = bind::bind(&state, &mut query, inside, Vec::new(), "").await;
+        let mut bound = bound.map_err(|error| error.about(format_args!("view '{name}'")))?;
         for (own, given) in bound.names.0.iter_mut().zip(columns) {
             *own = given;
         }
@@ -270,7 +268,8 @@ impl Visible {
 /// A view's query.
 fn parse_view(view: &ViewDefinition) -> crate::Result<Query> {
     let parsed = query_of_view(&view.query);
-    let mut query = parsed.map_err(|error| Error::InvalidInput(format!("view '{}': {error}", view.name)))?;
+    let mut query =
+        parsed.map_err(|error| Error::invalid(SqlState::InvalidStatement, format!("view '{}': {error}", view.name)))?;
     limit_depth(&mut query)?;
     make_plannable(&mut query)?;
     Ok(query)
@@ -332,7 +331,10 @@ impl Lookup for Arc<Visible> {
 
 /// "catalog 'x' does not exist; …"
 pub(super) fn unknown_catalog(name: &str) -> Error {
-    Error::InvalidInput(format!("catalog '{name}' does not exist; the only one is '{CATALOG}'"))
+    Error::invalid(
+        SqlState::InvalidCatalogName,
+        format!("catalog '{name}' does not exist; the only one is '{CATALOG}'"),
+    )
 }
 
 impl Visible {
@@ -341,11 +343,10 @@ impl Visible {
         let snapshots = self.snapshots();
         if name.schema != DEFAULT_SCHEMA && !snapshots.iter().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
             let schemas = self.snapshot.schemas.iter().map(String::as_str).chain([information_schema::NAME]);
-            return Error::InvalidInput(format!(
-                "schema '{}' does not exist{}",
-                name.schema,
-                did_you_mean(&name.schema, schemas)
-            ));
+            return Error::invalid(
+                SqlState::UndefinedSchema,
+                format!("schema '{}' does not exist{}", name.schema, did_you_mean(&name.schema, schemas)),
+            );
         }
         let mut names: Vec<String> = snapshots
             .iter()
@@ -365,6 +366,6 @@ impl Visible {
             }
             _ => did_you_mean(&wanted, names.iter().map(String::as_str)),
         };
-        Error::InvalidInput(format!("table '{wanted}' does not exist{suggestion}"))
+        Error::invalid(SqlState::UndefinedTable, format!("table '{wanted}' does not exist{suggestion}"))
     }
 }

@@ -16,7 +16,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Query, Statement as Sql};
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::{Store, Waited, WriteOptions};
-use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -204,7 +204,7 @@ impl StatementContext {
         self.find(reference)?.ok_or_else(|| {
             let is_view = self.snapshots().any(|snapshot| snapshot.views.contains_key(&name));
             if is_view {
-                Error::InvalidInput(format!("'{name}' is a view, not a table"))
+                Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a view, not a table"))
             } else {
                 self.unknown_table(&name)
             }

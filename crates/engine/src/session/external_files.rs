@@ -4,6 +4,7 @@ use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl};
 use datafusion::execution::SessionState;
+use gingham_storage::SqlState;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub(crate) async fn file(path: &str, state: &SessionState) -> Result<Option<Arc<
     }
     local(path)?;
     if !exists(path) {
-        return Err(Error::InvalidInput(format!("file '{path}' does not exist")));
+        return Err(Error::invalid(SqlState::UndefinedFile, format!("file '{path}' does not exist")));
     }
     let url = ListingTableUrl::parse(path)?;
     let config = ListingTableConfig::new(url).infer_options(state).await?;

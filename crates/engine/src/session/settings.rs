@@ -7,6 +7,7 @@ use crate::temporal::zones::ZONE;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigField, ConfigOptions};
 use gingham_kernels::Isa;
+use gingham_storage::SqlState;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number for settings that differ from all before.
@@ -76,7 +77,10 @@ fn check_name(options: &ConfigOptions, name: &str) -> Result<()> {
         return Ok(());
     }
     let names = entries.iter().map(|entry| entry.key.as_str());
-    Err(Error::InvalidInput(format!("setting '{name}' does not exist{}", did_you_mean(name, names))))
+    Err(Error::invalid(
+        SqlState::UndefinedObject,
+        format!("setting '{name}' does not exist{}", did_you_mean(name, names)),
+    ))
 }
 
 /// Lets a changed setting take effect.

@@ -6,10 +6,10 @@
 
 use crate::session::{CancelToken, Engine, Session, StatementContext, blocking};
 use crate::{Error, Result};
-use gingham_storage::TableId;
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::{OpenTransaction, SAVEPOINTS, Store, WriteOptions};
 use gingham_storage::write::{Transaction, WrittenRows};
+use gingham_storage::{SqlState, TableId};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -176,9 +176,10 @@ impl SessionTransaction {
     pub(crate) fn savepoint(&self, name: String, cancel: &CancelToken) -> Result<()> {
         let mut progress = self.live()?;
         if progress.savepoints.len() >= SAVEPOINTS {
-            return Err(Error::InvalidInput(format!(
-                "a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"
-            )));
+            return Err(Error::invalid(
+                SqlState::ProgramLimitExceeded,
+                format!("a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"),
+            ));
         }
         cancel.commit_point()?;
         for part in self.parts() {
@@ -229,10 +230,9 @@ impl SessionTransaction {
 
 /// The place of the last savepoint of that name.
 fn place(savepoints: &[String], name: &str) -> Result<usize> {
-    savepoints
-        .iter()
-        .rposition(|known| known == name)
-        .ok_or_else(|| Error::InvalidInput(format!("savepoint '{name}' does not exist in this transaction")))
+    savepoints.iter().rposition(|known| known == name).ok_or_else(|| {
+        Error::invalid(SqlState::InvalidSavepoint, format!("savepoint '{name}' does not exist in this transaction"))
+    })
 }
 
 impl Session {
@@ -267,7 +267,9 @@ impl Session {
         idle: Option<Duration>,
         cancel: &CancelToken,
     ) -> Result<()> {
-        let open = || Error::InvalidInput("a transaction is open already; COMMIT or ROLLBACK it first".into());
+        let open = || {
+            Error::invalid(SqlState::ActiveSqlTransaction, "a transaction is open already; COMMIT or ROLLBACK it first")
+        };
         if self.in_transaction() {
             return Err(open());
         }

@@ -1,6 +1,7 @@
 //! Lengths of time in settings: '500 ms', '10 s', '5 min', '1 h', and 0 for no limit.
 
 use crate::{Error, Result};
+use gingham_storage::SqlState;
 use std::time::Duration;
 
 /// The units, the longest first, with their milliseconds.
@@ -19,9 +20,12 @@ pub(super) fn parse(name: &str, value: &str) -> Result<Option<Duration>> {
     match milliseconds {
         Some(0) => Ok(None),
         Some(milliseconds) => Ok(Some(Duration::from_millis(milliseconds))),
-        None => Err(Error::InvalidInput(format!(
-            "gingham.{name} is a length of time such as '500 ms', '10 s' or '5 min', or 0 for no limit, not '{value}'"
-        ))),
+        None => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "gingham.{name} is a length of time such as '500 ms', '10 s' or '5 min', or 0 for no limit, not '{value}'"
+            ),
+        )),
     }
 }
 

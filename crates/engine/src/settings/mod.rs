@@ -23,9 +23,9 @@ use datafusion::error::DataFusionError;
 use gingham_execution::Mode;
 use gingham_execution::lab::FixedStages;
 use gingham_kernels::Isa;
-use gingham_storage::Caches;
 use gingham_storage::io::ReadOptions;
 use gingham_storage::store::WriteOptions;
+use gingham_storage::{Caches, SqlState};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -197,7 +197,8 @@ impl Settings {
             "layout" => self.layout = value.trim().to_ascii_lowercase(),
             "execution" => self.execution = parse_execution(value)?,
             "lab_stages" if self.lab_stages.is_some() => {
-                let refused = |detail| Error::InvalidInput(format!("gingham.lab_stages: {detail}"));
+                let refused =
+                    |detail| Error::invalid(SqlState::InvalidParameterValue, format!("gingham.lab_stages: {detail}"));
                 self.lab_stages = Some(value.parse().map_err(refused)?);
             }
             "cache_plans" => self.cache_plans = parse_switch(key, value)?,
@@ -211,10 +212,10 @@ impl Settings {
             _ => {
                 let names: Vec<String> = self.entries().into_iter().map(|entry| entry.key).collect();
                 let full = format!("gingham.{key}");
-                return Err(Error::InvalidInput(format!(
-                    "setting '{full}' does not exist{}",
-                    did_you_mean(&full, names.iter().map(String::as_str))
-                )));
+                return Err(Error::invalid(
+                    SqlState::UndefinedObject,
+                    format!("setting '{full}' does not exist{}", did_you_mean(&full, names.iter().map(String::as_str))),
+                ));
             }
         }
         Ok(())

@@ -4,11 +4,15 @@ use crate::settings::{Execution, Machine};
 use crate::{Error, Result};
 use gingham_execution::Mode;
 use gingham_kernels::Isa;
+use gingham_storage::SqlState;
 
 pub(super) fn parse_threads(value: &str) -> Result<usize> {
     match value.trim().parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
-        _ => Err(Error::InvalidInput(format!("gingham.threads is a number from 1 to 1024, not '{value}'"))),
+        _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.threads is a number from 1 to 1024, not '{value}'"),
+        )),
     }
 }
 
@@ -20,9 +24,10 @@ pub(super) fn parse_execution(value: &str) -> Result<Execution> {
         "vectorized" => Ok(Execution::Compiled(Mode::Vectorized)),
         "interpreted" => Ok(Execution::Compiled(Mode::Interpreted)),
         "datafusion" => Ok(Execution::DataFusion),
-        _ => Err(Error::InvalidInput(format!(
-            "gingham.execution is auto, fused, staged, vectorized, interpreted or datafusion, not '{value}'"
-        ))),
+        _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.execution is auto, fused, staged, vectorized, interpreted or datafusion, not '{value}'"),
+        )),
     }
 }
 
@@ -30,7 +35,10 @@ pub(super) fn parse_switch(name: &str, value: &str) -> Result<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "true" | "on" => Ok(true),
         "false" | "off" => Ok(false),
-        _ => Err(Error::InvalidInput(format!("gingham.{name} is true or false, not '{value}'"))),
+        _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.{name} is true or false, not '{value}'"),
+        )),
     }
 }
 
@@ -38,7 +46,10 @@ pub(super) fn parse_machine(value: &str) -> Result<Machine> {
     match value.trim().to_ascii_lowercase().as_str() {
         "here" => Ok(Machine::Here),
         "reference" => Ok(Machine::Reference),
-        _ => Err(Error::InvalidInput(format!("gingham.machine is here or reference, not '{value}'"))),
+        _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.machine is here or reference, not '{value}'"),
+        )),
     }
 }
 
@@ -46,7 +57,10 @@ pub(super) fn parse_durability(value: &str) -> Result<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "full" => Ok(false),
         "relaxed" => Ok(true),
-        _ => Err(Error::InvalidInput(format!("gingham.durability is full or relaxed, not '{value}'"))),
+        _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.durability is full or relaxed, not '{value}'"),
+        )),
     }
 }
 
@@ -54,7 +68,10 @@ pub(super) fn parse_show_code(value: &str) -> Result<Option<usize>> {
     match value.trim() {
         off if off.eq_ignore_ascii_case("off") => Ok(None),
         number => number.parse().map(Some).map_err(|_| {
-            Error::InvalidInput(format!("gingham.show_code is the number of a pipeline, or off, not '{value}'"))
+            Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("gingham.show_code is the number of a pipeline, or off, not '{value}'"),
+            )
         }),
     }
 }
@@ -69,7 +86,10 @@ pub(super) fn parse_io(value: &str) -> Result<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "cached" => Ok(false),
         "direct" => Ok(true),
-        _ => Err(Error::InvalidInput(format!("gingham.io is cached or direct, not '{value}'"))),
+        _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.io is cached or direct, not '{value}'"),
+        )),
     }
 }
 
@@ -77,14 +97,19 @@ pub(super) fn parse_io(value: &str) -> Result<bool> {
 pub(super) fn parse_io_unit(value: &str) -> Result<usize> {
     let unit = bytes_of(value).filter(|bytes| IO_UNITS.contains(bytes));
     unit.ok_or_else(|| {
-        Error::InvalidInput(format!("gingham.io_unit is 4096 bytes to 16 MiB, such as '128KiB', not '{value}'"))
+        Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.io_unit is 4096 bytes to 16 MiB, such as '128KiB', not '{value}'"),
+        )
     })
 }
 
 /// Reads past the caches ahead.
 pub(super) fn parse_io_depth(value: &str) -> Result<usize> {
     let depth = value.trim().parse().ok().filter(|depth| (1..=MOST_READS).contains(depth));
-    depth.ok_or_else(|| Error::InvalidInput(format!("gingham.io_depth is 1 to {MOST_READS}, not '{value}'")))
+    depth.ok_or_else(|| {
+        Error::invalid(SqlState::InvalidParameterValue, format!("gingham.io_depth is 1 to {MOST_READS}, not '{value}'"))
+    })
 }
 
 pub(super) fn parse_isa(value: &str) -> Result<Option<Isa>> {
@@ -94,16 +119,19 @@ pub(super) fn parse_isa(value: &str) -> Result<Option<Isa>> {
         "avx2" => Isa::Avx2,
         "avx512" => Isa::Avx512,
         _ => {
-            return Err(Error::InvalidInput(format!("gingham.isa is auto, scalar, avx2 or avx512, not '{value}'")));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("gingham.isa is auto, scalar, avx2 or avx512, not '{value}'"),
+            ));
         }
     };
     if isa > Isa::best() {
         let available: Vec<_> = Isa::available().map(Isa::name).collect();
         let list = available.join(", ");
-        return Err(Error::InvalidInput(format!(
-            "this machine has no {}; gingham.isa may be auto, {list}",
-            isa.name()
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("this machine has no {}; gingham.isa may be auto, {list}", isa.name()),
+        ));
     }
     Ok(Some(isa))
 }
@@ -130,13 +158,19 @@ fn bytes_of(value: &str) -> Option<usize> {
 /// Bytes of '2GB', '512 MiB', '1.5g' or '1000000'. KB, MB, GB and TB count in 1024s, as do KiB and the others.
 pub(crate) fn parse_bytes(value: &str) -> Result<usize> {
     let wrong = || {
-        Error::InvalidInput(format!(
-            "gingham.memory_limit is a number of bytes with an optional unit KB, MB, GB or TB, such as '2GB', not '{value}'"
-        ))
+        Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "gingham.memory_limit is a number of bytes with an optional unit KB, MB, GB or TB, such as '2GB', not '{value}'"
+            ),
+        )
     };
     let bytes = bytes_of(value).ok_or_else(wrong)?;
     if bytes < 1 << 20 {
-        return Err(Error::InvalidInput(format!("gingham.memory_limit must be at least 1MB, not '{value}'")));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.memory_limit must be at least 1MB, not '{value}'"),
+        ));
     }
     Ok(bytes)
 }

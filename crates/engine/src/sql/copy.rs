@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
+use gingham_storage::SqlState;
 
 /// COPY t FROM 'file'.
 #[derive(Debug, Clone)]
@@ -30,7 +31,7 @@ pub(crate) fn starts(parser: &Parser<'_>) -> bool {
 
 /// Parses COPY in either direction.
 pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Statement> {
-    parse_copy(parser).map_err(|error| Error::InvalidInput(format!("COPY: {}", text(error))))?
+    parse_copy(parser).map_err(|error| Error::invalid(SqlState::SyntaxError, format!("COPY: {}", text(error))))?
 }
 
 fn text(error: ParserError) -> String {
@@ -91,7 +92,7 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
     if let Some(position) = options.iter().position(|(name, _)| name == "format") {
         let (_, format) = options.remove(position);
         if stored_as.replace(format.to_ascii_uppercase()).is_some() {
-            return Ok(Err(Error::InvalidInput("COPY: the format is given twice".into())));
+            return Ok(Err(Error::invalid(SqlState::SyntaxError, "COPY: the format is given twice")));
         }
     }
     Ok(match (from, source) {
@@ -102,7 +103,9 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
         (true, CopyToSource::Relation(_)) => {
             Err(Error::Unsupported("COPY FROM with PARTITIONED BY is not supported".into()))
         }
-        (true, CopyToSource::Query(_)) => Err(Error::InvalidInput("COPY can't load into a query, only a table".into())),
+        (true, CopyToSource::Query(_)) => {
+            Err(Error::invalid(SqlState::SyntaxError, "COPY can't load into a query, only a table"))
+        }
         (false, _) if !columns.is_empty() => {
             Err(Error::Unsupported("COPY t (columns) TO is not supported; use COPY (SELECT columns FROM t) TO".into()))
         }
@@ -166,9 +169,10 @@ fn write_value(name: &str, value: String, is_parquet: bool) -> Result<String> {
     match (name, value.to_ascii_lowercase().as_str()) {
         ("format.has_header", "true" | "on" | "yes" | "1") => Ok("true".into()),
         ("format.has_header", "false" | "off" | "no" | "0") => Ok("false".into()),
-        ("format.has_header", _) => {
-            Err(Error::InvalidInput(format!("COPY TO: option 'header' is true or false, not '{value}'")))
-        }
+        ("format.has_header", _) => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("COPY TO: option 'header' is true or false, not '{value}'"),
+        )),
         // Parquet's default levels, which DataFusion wants spelt out.
         ("format.compression", "zstd") if is_parquet => Ok("zstd(1)".into()),
         ("format.compression", "gzip") if is_parquet => Ok("gzip(6)".into()),
@@ -193,11 +197,14 @@ fn to_statement(
             None => {
                 let names = WRITE_OPTIONS.iter().map(|(theirs, _)| *theirs).chain(["format"]);
                 let list: Vec<&str> = names.clone().collect();
-                return Err(Error::InvalidInput(format!(
-                    "COPY TO has no option '{name}' (the options are {} and DataFusion's 'format.…'){}",
-                    list.join(", "),
-                    crate::session::did_you_mean(&name, names)
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!(
+                        "COPY TO has no option '{name}' (the options are {} and DataFusion's 'format.…'){}",
+                        list.join(", "),
+                        crate::session::did_you_mean(&name, names)
+                    ),
+                ));
             }
         };
         let value = write_value(&name, value, is_parquet)?;

@@ -5,6 +5,7 @@
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Value};
+use gingham_storage::SqlState;
 
 /// Deepest expression.
 const LIMIT: usize = 400;
@@ -34,9 +35,10 @@ impl Visit for Depth {
             return Ok(());
         }
         dismantle(take(expression));
-        Err(Error::InvalidInput(format!(
-            "an expression is nested more than {LIMIT} deep; write it in parts, or a list as IN (…)"
-        )))
+        Err(Error::invalid(
+            SqlState::StatementTooComplex,
+            format!("an expression is nested more than {LIMIT} deep; write it in parts, or a list as IN (…)"),
+        ))
     }
 
     fn expression_end(&mut self, _: &mut Expr) -> Result<()> {
@@ -54,10 +56,13 @@ impl Visit for Depth {
         if chain <= SET_LIMIT {
             return Ok(());
         }
-        Err(Error::InvalidInput(format!(
-            "a query combines {} others by UNION, INTERSECT or EXCEPT, more than {SET_LIMIT}; use VALUES",
-            chain + 1
-        )))
+        Err(Error::invalid(
+            SqlState::StatementTooComplex,
+            format!(
+                "a query combines {} others by UNION, INTERSECT or EXCEPT, more than {SET_LIMIT}; use VALUES",
+                chain + 1
+            ),
+        ))
     }
 }
 

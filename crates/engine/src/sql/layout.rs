@@ -21,7 +21,7 @@ use gingham_storage::model::{
     Deletes, HeapLayout, HeapOptions, MOST_INDEX_BITS, PAGE_SIZE, PagePacking, has_segments, is_page_size, quoted_name,
 };
 use gingham_storage::pages::is_page_length;
-use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, TableDefinition};
+use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, SqlState, TableDefinition};
 
 /// Bytes of a page that its header in the catalog takes.
 const PAGE_HEADER: usize = 16;
@@ -84,9 +84,12 @@ pub(crate) fn check_general(text: &str) -> Result<()> {
     }
     let mut reader = LayoutReader::new(text)?;
     if reader.word_is("groups") {
-        return Err(Error::InvalidInput(format!(
-            "gingham.layout is a layout for all columns of any table, not '{text}'; groups are written in CREATE TABLE"
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "gingham.layout is a layout for all columns of any table, not '{text}'; groups are written in CREATE TABLE"
+            ),
+        ));
     }
     if reader.pages().is_none() {
         form(&mut reader)?;
@@ -101,31 +104,46 @@ pub(crate) fn page_option(key: &str, value: &str, design: &mut Design) -> Result
         if key == "page_size" && has_dense {
             let bytes = value.trim().parse().ok().filter(|bytes| is_page_size(*bytes));
             design.page_size = bytes.ok_or_else(|| {
-                Error::InvalidInput(format!(
-                    "page_size of dense pages is 4096, 8192 or another multiple of 4096 up to 65536, not '{value}'"
-                ))
+                Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!(
+                        "page_size of dense pages is 4096, 8192 or another multiple of 4096 up to 65536, not '{value}'"
+                    ),
+                )
             })?;
             return Ok(());
         }
         let dense = if key == "page_size" { ", and for super_tuple and dense_column" } else { "" };
-        return Err(Error::InvalidInput(format!("option '{key}' is for the layouts nsm, dsm and pax{dense}")));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("option '{key}' is for the layouts nsm, dsm and pax{dense}"),
+        ));
     };
     if key == "page_size" {
         let bytes = value.trim().parse::<usize>().ok().and_then(|bytes| bytes.checked_sub(PAGE_HEADER));
         heap.page_bytes = bytes.filter(|bytes| is_page_length(*bytes)).ok_or_else(|| {
-            Error::InvalidInput(format!(
-                "page_size is 4096, 8192 or another multiple of 4096 up to 32768, not '{value}'"
-            ))
+            Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("page_size is 4096, 8192 or another multiple of 4096 up to 32768, not '{value}'"),
+            )
         })?;
         return Ok(());
     }
     if heap.layout != HeapLayout::Pax {
-        return Err(Error::InvalidInput("option 'deletes' is for the layout pax".to_owned()));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            "option 'deletes' is for the layout pax".to_owned(),
+        ));
     }
     heap.deletes = match value.trim().to_ascii_lowercase().as_str() {
         "compact" => Deletes::Compact,
         "defer" => Deletes::Defer,
-        _ => return Err(Error::InvalidInput(format!("deletes is 'compact' or 'defer', not '{value}'"))),
+        _ => {
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("deletes is 'compact' or 'defer', not '{value}'"),
+            ));
+        }
     };
     Ok(())
 }
@@ -173,9 +191,10 @@ fn packing(reader: &mut LayoutReader<'_>, column: ColumnId, design: &mut Design)
     if !design.layout_of(column).is_dense() {
         let packing = named("packing", &name, &Packing::ALL.map(Packing::name), Packing::parse);
         design.column_mut(column).packing = Some(packing.map_err(|error| match PagePacking::parse(&name) {
-            Some(_) => Error::InvalidInput(format!(
-                "packing '{name}' is for dense pages: the layouts super_tuple and dense_column"
-            )),
+            Some(_) => Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("packing '{name}' is for dense pages: the layouts super_tuple and dense_column"),
+            ),
             None => error,
         })?);
         return Ok(());
@@ -190,14 +209,20 @@ fn packing(reader: &mut LayoutReader<'_>, column: ColumnId, design: &mut Design)
         (Some(PagePacking::PageDictionary(_)), Some(text)) => {
             let bits = number(&name, &text, "the bits of an index, 1 to 15")?;
             if !(1..=MOST_INDEX_BITS).contains(&bits) {
-                return Err(Error::InvalidInput(format!("{name}({bits}): an index has 1 to {MOST_INDEX_BITS} bits")));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!("{name}({bits}): an index has 1 to {MOST_INDEX_BITS} bits"),
+                ));
             }
             Some(PagePacking::PageDictionary(bits))
         }
         (_, Some(_)) => {
-            return Err(Error::InvalidInput(format!(
-                "packing '{name}' takes nothing in brackets: only page_dictionary does, the bits of its indexes"
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "packing '{name}' takes nothing in brackets: only page_dictionary does, the bits of its indexes"
+                ),
+            ));
         }
         (packing, None) => packing,
     };
@@ -217,11 +242,14 @@ pub(crate) fn page_packings(design: &Design, definition: &TableDefinition) -> St
 fn named<T>(kind: &str, name: &str, names: &[&str], parse: impl Fn(&str) -> Option<T>) -> Result<T> {
     let name = name.trim().to_ascii_lowercase();
     parse(&name).ok_or_else(|| {
-        Error::InvalidInput(format!(
-            "{kind} '{name}' does not exist (the {kind}s are: {}){}",
-            names.join(", "),
-            did_you_mean(&name, names.iter().copied())
-        ))
+        Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "{kind} '{name}' does not exist (the {kind}s are: {}){}",
+                names.join(", "),
+                did_you_mean(&name, names.iter().copied())
+            ),
+        )
     })
 }
 
@@ -251,9 +279,10 @@ fn form(reader: &mut LayoutReader<'_>) -> Result<ColumnForm> {
     if let Some(packing) = Packing::parse(&name).filter(|packing| *packing != Packing::Native) {
         let segment_bits = match argument {
             Some(_) if !has_segments(packing) => {
-                return Err(Error::InvalidInput(format!(
-                    "packing '{name}' takes nothing in brackets: only vbp has segments, of 256 or 512 records"
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!("packing '{name}' takes nothing in brackets: only vbp has segments, of 256 or 512 records"),
+                ));
             }
             Some(text) => Some(number(&name, &text, "the records of a segment, 256 or 512")?),
             None => None,
@@ -270,33 +299,41 @@ fn form(reader: &mut LayoutReader<'_>) -> Result<ColumnForm> {
             &text,
             "the records of a chunk, such as mempax(64)",
         )?))),
-        ("mempax", None) => {
-            Err(Error::InvalidInput("mempax needs the records of a chunk in brackets, such as mempax(64)".to_owned()))
-        }
+        ("mempax", None) => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            "mempax needs the records of a chunk in brackets, such as mempax(64)".to_owned(),
+        )),
         ("row" | "column" | "super_tuple" | "dense_column", Some(_)) => Err(takes_nothing(&name)),
         _ => Err(unknown(&name)),
     }
 }
 
 fn takes_nothing(name: &str) -> Error {
-    Error::InvalidInput(format!("layout '{name}' takes nothing in brackets; groups are parted by commas"))
+    Error::invalid(
+        SqlState::InvalidParameterValue,
+        format!("layout '{name}' takes nothing in brackets; groups are parted by commas"),
+    )
 }
 
 fn unknown(name: &str) -> Error {
     let list = offered().map(|(_, shown)| shown).collect::<Vec<_>>().join(", ");
-    Error::InvalidInput(match name {
-        "native" => "native is a packing; the layout of columns in native packing is 'column'".to_owned(),
-        "groups" => "groups(…) can't stand within groups(…)".to_owned(),
-        AUTO => "layout 'auto' is for a whole table, and stands alone".to_owned(),
-        _ => {
-            let suggestion = did_you_mean(name, offered().map(|(name, _)| name));
-            format!("layout '{name}' does not exist (the layouts are: {list}){suggestion}")
-        }
-    })
+    Error::invalid(
+        SqlState::InvalidParameterValue,
+        match name {
+            "native" => "native is a packing; the layout of columns in native packing is 'column'".to_owned(),
+            "groups" => "groups(…) can't stand within groups(…)".to_owned(),
+            AUTO => "layout 'auto' is for a whole table, and stands alone".to_owned(),
+            _ => {
+                let suggestion = did_you_mean(name, offered().map(|(name, _)| name));
+                format!("layout '{name}' does not exist (the layouts are: {list}){suggestion}")
+            }
+        },
+    )
 }
 
 fn number<N: std::str::FromStr>(name: &str, text: &str, what: &str) -> Result<N> {
-    text.parse().map_err(|_| Error::InvalidInput(format!("{name}({text}): '{text}' is not {what}")))
+    text.parse()
+        .map_err(|_| Error::invalid(SqlState::InvalidParameterValue, format!("{name}({text}): '{text}' is not {what}")))
 }
 
 /// `((a, b) row, (c) byteslice, (*) column)`.
@@ -308,7 +345,7 @@ fn groups(reader: &mut LayoutReader<'_>, definition: &TableDefinition, design: &
         if reader.take(&Token::Star) {
             reader.expect(Token::Close, "')' after '*'")?;
             if rest_named {
-                return Err(Error::InvalidInput("the group (*) is there twice".to_owned()));
+                return Err(Error::invalid(SqlState::InvalidParameterValue, "the group (*) is there twice".to_owned()));
             }
             rest_named = true;
             form(reader)?.for_the_rest(design);
@@ -328,7 +365,10 @@ fn group(reader: &mut LayoutReader<'_>, definition: &TableDefinition, design: &m
         let column = reader.column(definition)?;
         if columns.contains(&column) || design.groups.iter().any(|group| group.columns.contains(&column)) {
             let name = definition.column_by_id(column).map_or("", |column| &column.name);
-            return Err(Error::InvalidInput(format!("column '{name}' is in the groups twice")));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("column '{name}' is in the groups twice"),
+            ));
         }
         columns.push(column);
         if !reader.take(&Token::Comma) {
@@ -343,11 +383,14 @@ fn group(reader: &mut LayoutReader<'_>, definition: &TableDefinition, design: &m
                 let names = columns.iter().filter_map(|id| definition.column_by_id(*id));
                 let names: Vec<&str> = names.map(|column| column.name.as_str()).collect();
                 let single: Vec<String> = names.iter().map(|column| format!("({column}) {packing}")).collect();
-                return Err(Error::InvalidInput(format!(
-                    "the group ({}) can't be {packing}, which packs a column by itself: write {}",
-                    names.join(", "),
-                    single.join(", ")
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!(
+                        "the group ({}) can't be {packing}, which packs a column by itself: write {}",
+                        names.join(", "),
+                        single.join(", ")
+                    ),
+                ));
             }
             let column = design.column_mut(columns[0]);
             (column.packing, column.segment_bits) = (Some(packing), segment_bits);
@@ -400,8 +443,12 @@ impl<'a> LayoutReader<'a> {
                 ',' => simple(&mut tokens, Token::Comma),
                 '*' => simple(&mut tokens, Token::Star),
                 '"' => {
-                    let (name, length) = quoted(rest)
-                        .ok_or_else(|| Error::InvalidInput(format!("layout '{text}': a quote is not closed")))?;
+                    let (name, length) = quoted(rest).ok_or_else(|| {
+                        Error::invalid(
+                            SqlState::InvalidParameterValue,
+                            format!("layout '{text}': a quote is not closed"),
+                        )
+                    })?;
                     tokens.push(Token::Quoted(name));
                     length
                 }
@@ -472,12 +519,15 @@ impl<'a> LayoutReader<'a> {
         self.place += 1;
         let names = definition.columns.iter().map(|column| column.name.as_str());
         definition.column(&name).map(|column| column.id).ok_or_else(|| {
-            Error::InvalidInput(format!(
-                "'{}' names column '{name}', which table '{}' does not have{}",
-                self.text,
-                definition.name,
-                did_you_mean(&name, names)
-            ))
+            Error::invalid(
+                SqlState::UndefinedColumn,
+                format!(
+                    "'{}' names column '{name}', which table '{}' does not have{}",
+                    self.text,
+                    definition.name,
+                    did_you_mean(&name, names)
+                ),
+            )
         })
     }
 
@@ -487,7 +537,7 @@ impl<'a> LayoutReader<'a> {
 
     fn expected(&self, what: &str) -> Error {
         let found = self.tokens.get(self.place).map_or_else(|| "its end".to_owned(), Token::to_string);
-        Error::InvalidInput(format!("'{}': expected {what}, found {found}", self.text))
+        Error::invalid(SqlState::InvalidParameterValue, format!("'{}': expected {what}, found {found}", self.text))
     }
 }
 

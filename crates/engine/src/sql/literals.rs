@@ -10,6 +10,7 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, ExactNumberInfo, Expr, NamedWindowDefinition, NamedWindowExpr, Select, TypedString, Value,
 };
+use gingham_storage::SqlState;
 
 /// Replaces each literal with an exponent by the cast of its text, and gives TIMESTAMP without a precision that of columns.
 pub(crate) fn make_plannable(tree: &mut impl SyntaxTree) -> Result<()> {
@@ -45,7 +46,10 @@ impl Visit for Literals {
             && text.contains(['e', 'E'])
         {
             if text.parse().is_ok_and(f64::is_infinite) {
-                return Err(Error::InvalidInput(format!("{text} is larger than any DOUBLE")));
+                return Err(Error::invalid(
+                    SqlState::NumericValueOutOfRange,
+                    format!("{text} is larger than any DOUBLE"),
+                ));
             }
             literal.value = Value::SingleQuotedString(text.clone());
             *expression = Expr::Cast {

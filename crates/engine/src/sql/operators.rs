@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, ObjectNamePart, TypedString, UnaryOperator,
     Value, WindowFrameBound, WindowSpec, WindowType,
 };
+use gingham_storage::SqlState;
 
 /// Before the parts of an expression: a sign binds tighter than `^`, whose first operand it belongs to.
 pub(crate) fn give_signs(expression: &mut Expr) {
@@ -71,7 +72,10 @@ pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
                 None => "\\".to_owned(),
                 Some(Value::SingleQuotedString(escape)) => escape,
                 Some(other) => {
-                    return Err(Error::InvalidInput(format!("ESCAPE {other} must be a text of one character")));
+                    return Err(Error::invalid(
+                        SqlState::InvalidEscapeCharacter,
+                        format!("ESCAPE {other} must be a text of one character"),
+                    ));
                 }
             };
             let escape = Expr::value(Value::SingleQuotedString(escape));

@@ -13,6 +13,7 @@ use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusion
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
+use gingham_storage::{Position, Problem, SqlState};
 use std::fmt;
 
 /// A parsed statement.
@@ -42,6 +43,29 @@ impl fmt::Display for Statement {
 /// Parses a script of any number of statements. A statement that is not offered is an error when it is run, so that
 /// those before it are.
 pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
+    parse_all(sql).map_err(|error| match error {
+        // The parser has no place for the end.
+        Error::InvalidInput(problem) if problem.text.ends_with("found: EOF") => {
+            let text = problem.text.replace("found: EOF", "found the end of the text");
+            Error::InvalidInput(Problem { text, ..problem }.at(Some(end(sql))))
+        }
+        other => other,
+    })
+}
+
+/// The place behind a text's last character.
+fn end(sql: &str) -> Position {
+    let sql = sql.trim_end();
+    let last = sql.rsplit('\n').next().unwrap_or_default();
+    place(sql.matches('\n').count() + 1, last.chars().count() + 1)
+}
+
+fn place(line: usize, column: usize) -> Position {
+    let [line, column] = [line, column].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    Position { line, column }
+}
+
+fn parse_all(sql: &str) -> Result<Vec<Statement>> {
     let Tokens { tokens, materialized } = Tokens::of(sql)?;
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&Gingham).build()?;
     let mut statements = Vec::new();
@@ -57,10 +81,10 @@ pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
         statements.push(statement);
         let next = parser.parser.peek_token_ref();
         if !matches!(next.token, Token::EOF | Token::SemiColon) {
-            return Err(Error::InvalidInput(format!(
-                "expected the end of the statement, found {next}{}",
-                next.span.start
-            )));
+            let problem =
+                Problem::new(SqlState::SyntaxError, format!("expected the end of the statement, found {next}"));
+            let start = next.span.start;
+            return Err(Error::InvalidInput(problem.at(Some(place(start.line as usize, start.column as usize)))));
         }
     }
 }
@@ -70,8 +94,8 @@ pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
     let mut statements = parse(sql)?;
     match (statements.pop(), statements.len()) {
         (Some(statement), 0) => Ok(statement),
-        (None, _) => Err(Error::InvalidInput("there is no statement".into())),
-        (_, more) => Err(Error::InvalidInput(format!("expected one statement, found {}", more + 1))),
+        (None, _) => Err(Error::invalid(SqlState::SyntaxError, "there is no statement")),
+        (_, more) => Err(Error::invalid(SqlState::SyntaxError, format!("expected one statement, found {}", more + 1))),
     }
 }
 

@@ -37,7 +37,7 @@ use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Sql};
 use futures::StreamExt;
 use gingham_storage::store::Store;
 use gingham_storage::write::Transaction;
-use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 use std::sync::Arc;
 
 /// Runs one statement with `parameters` for `$1`, `$2`, ….
@@ -148,14 +148,23 @@ fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result
     let reference = table_reference(name)?;
     let known = context.name(&reference)?;
     if known.schema == "information_schema" {
-        return Err(Error::InvalidInput(format!("'{known}' is a system table; {verb} can't change it")));
+        return Err(Error::invalid(
+            SqlState::WrongObjectType,
+            format!("'{known}' is a system table; {verb} can't change it"),
+        ));
     }
     if context.find_table(&known).is_none() && !is_view(context, &known) {
         if system_tables::NAMES.contains(&known.table.as_str()) {
-            return Err(Error::InvalidInput(format!("'{known}' is a system table; {verb} can't change it")));
+            return Err(Error::invalid(
+                SqlState::WrongObjectType,
+                format!("'{known}' is a system table; {verb} can't change it"),
+            ));
         }
         if known.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&known.table) {
-            return Err(Error::InvalidInput(format!("'{known}' is an external table; {verb} can't change it")));
+            return Err(Error::invalid(
+                SqlState::WrongObjectType,
+                format!("'{known}' is an external table; {verb} can't change it"),
+            ));
         }
     }
     context.table(&reference)

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
     AssignmentTarget, Delete, FromTable, Insert, ObjectName, Query, SetExpr, Statement as Sql, TableFactor,
     TableObject, Update,
 };
-use gingham_storage::{ColumnId, TableDefinition};
+use gingham_storage::{ColumnId, SqlState, TableDefinition};
 
 /// What a query, INSERT, UPDATE, DELETE or MERGE asks of the tables that the context sees.
 pub(crate) async fn uses_of(context: &StatementContext, statement: Statement) -> Result<StatementUse> {
@@ -61,7 +61,8 @@ async fn of_write(context: &StatementContext, statement: Sql) -> Result<Statemen
         }
         Sql::Delete(Delete { from, selection, .. }) => {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = from;
-            let from = from.first().ok_or_else(|| Error::InvalidInput("DELETE names no table".into()))?;
+            let from =
+                from.first().ok_or_else(|| Error::invalid(SqlState::InvalidParameterValue, "DELETE names no table"))?;
             let definition = definition(context, &name_of(&from.relation)?)?;
             let condition = selection.map(|condition| condition.to_string());
             let found = found_by(context, &from.to_string(), std::iter::empty(), condition).await;
@@ -123,7 +124,9 @@ fn writing(definition: &TableDefinition, kind: WriteKind, found: (StatementUse, 
 fn name_of(relation: &TableFactor) -> Result<ObjectName> {
     match relation {
         TableFactor::Table { name, .. } => Ok(name.clone()),
-        other => Err(Error::InvalidInput(format!("'{other}' is no table that can be written"))),
+        other => {
+            Err(Error::invalid(SqlState::InvalidParameterValue, format!("'{other}' is no table that can be written")))
+        }
     }
 }
 

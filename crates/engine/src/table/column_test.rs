@@ -10,7 +10,7 @@ use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, Operator};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
-use gingham_storage::{ColumnDefinition, ColumnId, ColumnTest, LogicalType, TableDefinition, ValueClass};
+use gingham_storage::{ColumnDefinition, ColumnId, ColumnTest, LogicalType, SqlState, TableDefinition, ValueClass};
 use std::sync::Arc;
 
 /// Functions that can be asked for any entry of a dictionary: they do not fail, give NULL for NULL only, and give the
@@ -52,12 +52,12 @@ impl ColumnTest for ExpressionTest {
     fn test(&self, values: &ArrayRef) -> gingham_storage::Result<BooleanArray> {
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![Arc::clone(values)])?;
         let result = self.expression.evaluate(&batch).and_then(|result| result.into_array(values.len()));
-        let result =
-            result.map_err(|error| gingham_storage::Error::InvalidInput(crate::Error::from(error).to_string()))?;
-        result
-            .as_boolean_opt()
-            .cloned()
-            .ok_or_else(|| gingham_storage::Error::InvalidInput(format!("{} is no condition", self.expression)))
+        let result = result.map_err(|error| {
+            gingham_storage::Error::invalid(SqlState::DatatypeMismatch, crate::Error::from(error).to_string())
+        })?;
+        result.as_boolean_opt().cloned().ok_or_else(|| {
+            gingham_storage::Error::invalid(SqlState::DatatypeMismatch, format!("{} is no condition", self.expression))
+        })
     }
 }
 

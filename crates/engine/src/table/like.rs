@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::BooleanBuffer;
 use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::Like;
-use gingham_storage::{ColumnTest, Error, Result};
+use gingham_storage::{ColumnTest, Error, Result, SqlState};
 use memchr::memmem::Finder;
 
 /// A pattern cut at its `%`.
@@ -66,9 +66,9 @@ impl LikeTest {
 
 impl ColumnTest for LikeTest {
     fn test(&self, values: &ArrayRef) -> Result<BooleanArray> {
-        let strings = values
-            .as_string_view_opt()
-            .ok_or_else(|| Error::InvalidInput(format!("LIKE takes strings, not {}", values.data_type())))?;
+        let strings = values.as_string_view_opt().ok_or_else(|| {
+            Error::invalid(SqlState::DatatypeMismatch, format!("LIKE takes strings, not {}", values.data_type()))
+        })?;
         let found = BooleanBuffer::collect_bool(strings.len(), |row| {
             strings.is_valid(row) && self.matches(strings.value(row).as_bytes()) != self.negated
         });

@@ -1,7 +1,9 @@
 //! The functions that operators between dates, times, timestamps and intervals are, and those that are called by name:
 //! age, justify_hours, justify_days and justify_interval.
 
+use crate::Error;
 use crate::casts::{Failing, convert};
+use crate::error::invalid;
 use crate::functions::{Compute, PureFunction, typed};
 use crate::temporal::moment::{Toward, units_of_day};
 use crate::temporal::operators::INTERVAL;
@@ -12,7 +14,7 @@ use arrow::datatypes::{
     DataType, Date32Type, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
     Time64MicrosecondType, Time64NanosecondType, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
 };
-use datafusion::common::{exec_err, internal_err, plan_err};
+use datafusion::common::internal_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
@@ -242,9 +244,9 @@ fn two_moments(types: &[DataType]) -> Result<Vec<DataType>> {
     };
     match types {
         [a, b] if is_moment(a) && is_moment(b) => moments(types),
-        [other] | [other, _] if !is_moment(other) => plan_err!("age takes timestamps, not {other}"),
-        [_, other] => plan_err!("age takes timestamps, not {other}"),
-        _ => plan_err!("age takes two timestamps, not {} values", types.len()),
+        [other] | [other, _] if !is_moment(other) => invalid!(UndefinedFunction, "age takes timestamps, not {other}"),
+        [_, other] => invalid!(UndefinedFunction, "age takes timestamps, not {other}"),
+        _ => invalid!(UndefinedFunction, "age takes two timestamps, not {} values", types.len()),
     }
 }
 
@@ -256,8 +258,8 @@ fn one_interval(types: &[DataType]) -> Result<Vec<DataType>> {
     match types {
         [DataType::Interval(_) | DataType::Null] => Ok(vec![INTERVAL]),
         [text] if text.is_string() => Ok(vec![INTERVAL]),
-        [other] => plan_err!("an interval is to be justified, not {other}"),
-        _ => plan_err!("one interval is to be justified, not {}", types.len()),
+        [other] => invalid!(UndefinedFunction, "an interval is to be justified, not {other}"),
+        _ => invalid!(UndefinedFunction, "one interval is to be justified, not {}", types.len()),
     }
 }
 
@@ -265,15 +267,15 @@ fn one_value(types: &[DataType]) -> Result<Vec<DataType>> {
     let is_time = |own: &DataType| own.is_temporal() || own.is_null() || own.is_string();
     match types {
         [own] if is_time(own) => Ok(types.to_vec()),
-        [own] => plan_err!("{own} can't be cast to TIME"),
-        _ => plan_err!("one value is cast to TIME, not {}", types.len()),
+        [own] => invalid!(CannotCoerce, "{own} can't be cast to TIME"),
+        _ => invalid!(UndefinedFunction, "one value is cast to TIME, not {}", types.len()),
     }
 }
 
 fn text_and_fields(types: &[DataType]) -> Result<Vec<DataType>> {
     match types.len() {
         2 => Ok(vec![DataType::Utf8View; 2]),
-        count => plan_err!("an interval is read of a text and its fields, not of {count} values"),
+        count => invalid!(UndefinedFunction, "an interval is read of a text and its fields, not of {count} values"),
     }
 }
 
@@ -284,7 +286,7 @@ fn intervals_of(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
         None => Ok(None),
         Some((text, fields)) => match crate::temporal::interval_of(text, fields) {
             Ok(interval) => Ok(Some(interval)),
-            Err(problem) => exec_err!("{problem}"),
+            Err(problem) => Err(Error::InvalidInput(problem).into()),
         },
     };
     let intervals: Result<PrimitiveArray<IntervalMonthDayNanoType>> = texts.iter().zip(fields).map(read).collect();
@@ -313,7 +315,7 @@ fn days_moved(arguments: &[ArrayRef], operation: fn(i64, i64) -> Option<i64>) ->
         let moved = operation(date.into(), days).and_then(|days| i32::try_from(days).ok());
         match moved.filter(|moved| *moved != i32::MAX && *moved != i32::MIN) {
             Some(moved) => Ok(moved),
-            None => exec_err!("date overflow: the result is out of range for DATE"),
+            None => invalid!(DatetimeFieldOverflow, "date overflow: the result is out of range for DATE"),
         }
     })?;
     Ok(Arc::new(moved))
@@ -322,7 +324,7 @@ fn days_moved(arguments: &[ArrayRef], operation: fn(i64, i64) -> Option<i64>) ->
 fn days_apart(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
     let days = pairs::<Date32Type, Date32Type, Int64Type>(arguments, |a, b| {
         if [a, b].iter().any(|date| *date == i32::MAX || *date == i32::MIN) {
-            return exec_err!("infinite dates can't be subtracted");
+            return invalid!(DatetimeFieldOverflow, "infinite dates can't be subtracted");
         }
         Ok(i64::from(a) - i64::from(b))
     })?;
@@ -339,7 +341,7 @@ fn date_with_time(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
         }
         match i64::from(date).checked_mul(day).and_then(|midnight| midnight.checked_add(time)) {
             Some(timestamp) => Ok(timestamp),
-            None => exec_err!("timestamp overflow: the result is out of range for TIMESTAMP"),
+            None => invalid!(DatetimeFieldOverflow, "timestamp overflow: the result is out of range for TIMESTAMP"),
         }
     })?;
     Ok(Arc::new(sums))

@@ -1,8 +1,8 @@
 //! Arithmetic of intervals, which are months, days and nanoseconds: a month has 30 days and a day 24 hours where intervals
 //! are compared or a fraction is carried from one to the next, as in PostgreSQL.
 
+use crate::error::invalid;
 use arrow::datatypes::IntervalMonthDayNano;
-use datafusion::common::exec_err;
 use datafusion::error::Result;
 
 /// Nanoseconds of a day of 24 hours.
@@ -32,7 +32,7 @@ pub(super) fn canonical(interval: IntervalMonthDayNano) -> IntervalMonthDayNano 
 fn checked(months: Option<i32>, days: Option<i32>, nanoseconds: Option<i64>) -> Result<IntervalMonthDayNano> {
     match (months, days, nanoseconds) {
         (Some(months), Some(days), Some(nanoseconds)) => Ok(IntervalMonthDayNano::new(months, days, nanoseconds)),
-        _ => exec_err!("interval overflow: the result is out of range for INTERVAL"),
+        _ => invalid!(IntervalFieldOverflow, "interval overflow: the result is out of range for INTERVAL"),
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn multiply(a: IntervalMonthDayNano, factor: f64) -> Result<IntervalM
 /// An interval by a number.
 pub(super) fn divide(a: IntervalMonthDayNano, divisor: f64) -> Result<IntervalMonthDayNano> {
     if divisor == 0.0 {
-        return exec_err!("division by zero");
+        return invalid!(DivisionByZero, "division by zero");
     }
     scaled(a, |part| part / divisor)
 }

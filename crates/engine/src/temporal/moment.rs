@@ -1,10 +1,10 @@
 //! Arithmetic of dates, timestamps and times of day. Timestamps are microseconds, or nanoseconds where they were stored so;
 //! the largest and the smallest integer are the two infinities.
 
+use crate::error::invalid;
 use crate::temporal::civil::{Civil, days_of};
 use crate::temporal::interval::{DAY, of_nanoseconds};
 use arrow::datatypes::{IntervalMonthDayNano, TimeUnit};
-use datafusion::common::exec_err;
 use datafusion::error::Result;
 
 /// A timestamp that is later or earlier than all others.
@@ -45,14 +45,14 @@ pub(super) fn moved(timestamp: i64, unit: TimeUnit, by: IntervalMonthDayNano, to
     let moved = i128::from(days) * i128::from(day) + i128::from(time) + span;
     match i64::try_from(moved) {
         Ok(moved) if !is_infinite(moved) => Ok(moved),
-        _ => exec_err!("timestamp overflow: the result is out of range for TIMESTAMP"),
+        _ => invalid!(DatetimeFieldOverflow, "timestamp overflow: the result is out of range for TIMESTAMP"),
     }
 }
 
 /// `a - b` of timestamps of one unit: days and time.
 pub(super) fn difference(a: i64, b: i64, unit: TimeUnit) -> Result<IntervalMonthDayNano> {
     if is_infinite(a) || is_infinite(b) {
-        return exec_err!("infinite timestamps can't be subtracted");
+        return invalid!(DatetimeFieldOverflow, "infinite timestamps can't be subtracted");
     }
     of_nanoseconds((i128::from(a) - i128::from(b)) * i128::from(DAY / units_of_day(unit)))
 }
@@ -60,7 +60,7 @@ pub(super) fn difference(a: i64, b: i64, unit: TimeUnit) -> Result<IntervalMonth
 /// The span from `b` to `a` in years, months, days and time, as a calendar counts them.
 pub(super) fn age(a: i64, b: i64, unit: TimeUnit) -> Result<IntervalMonthDayNano> {
     if is_infinite(a) || is_infinite(b) {
-        return exec_err!("infinite timestamps have no age");
+        return invalid!(DatetimeFieldOverflow, "infinite timestamps have no age");
     }
     let (later, earlier, sign) = if a >= b { (a, b, 1) } else { (b, a, -1) };
     let day = units_of_day(unit);
@@ -78,7 +78,9 @@ pub(super) fn age(a: i64, b: i64, unit: TimeUnit) -> Result<IntervalMonthDayNano
         days += days_of(first.year, first.month);
         months -= 1;
     }
-    let Ok(months) = i32::try_from(months) else { return exec_err!("interval overflow: an age out of range") };
+    let Ok(months) = i32::try_from(months) else {
+        return invalid!(IntervalFieldOverflow, "interval overflow: an age out of range");
+    };
     let nanoseconds = time * (DAY / day);
     Ok(IntervalMonthDayNano::new(sign * months, sign * days as i32, i64::from(sign) * nanoseconds))
 }

@@ -1,6 +1,7 @@
 //! Parts of dates, times and intervals: EXTRACT and date_part, date_trunc. What DataFusion gives right stays its own;
 //! seconds with their fraction, epochs, centuries, and what there is of intervals are computed here.
 
+use crate::error::invalid;
 use crate::functions::over_arrays;
 use crate::temporal::civil::Civil;
 use crate::temporal::column::{DayAndTime, as_type, days_and_times};
@@ -12,7 +13,7 @@ use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonth
 use arrow::datatypes::{
     DataType, Field, FieldRef, Int32Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
 };
-use datafusion::common::{ScalarValue, exec_err, internal_err};
+use datafusion::common::{ScalarValue, internal_err};
 use datafusion::error::Result;
 use datafusion::functions::datetime::{date_part, date_trunc};
 use datafusion::logical_expr::preimage::PreimageResult;
@@ -330,7 +331,7 @@ fn interval_cut(interval: IntervalMonthDayNano, part: &str) -> Result<IntervalMo
         "decade" => of_months(120),
         "century" => of_months(1200),
         "millennium" => of_months(12_000),
-        other => return exec_err!("date_trunc of an interval has no part '{other}'"),
+        other => return invalid!(InvalidParameterValue, "date_trunc of an interval has no part '{other}'"),
     })
 }
 

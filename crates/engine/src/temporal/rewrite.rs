@@ -1,10 +1,11 @@
 //! Functions, aggregates and windows of intervals in the place of those that DataFusion has for other types, before types
 //! are coerced.
 
+use crate::error::invalid;
 use crate::temporal::aggregates::aggregate_of_intervals;
 use crate::temporal::functions::{choice_of_intervals, interval_length, interval_negative};
 use arrow::datatypes::DataType;
-use datafusion::common::{ExprSchema, plan_err};
+use datafusion::common::ExprSchema;
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::{
@@ -76,7 +77,8 @@ pub(crate) fn require_range(call: &WindowFunction, schema: &dyn ExprSchema) -> R
     for term in &call.params.order_by {
         let own = term.expr.get_type(schema)?;
         if !(own.is_numeric() || own.is_temporal() || own.is_null()) {
-            return plan_err!(
+            return invalid!(
+                UndefinedFunction,
                 "RANGE with an offset is not there for '{}', which is {}: use ROWS or GROUPS",
                 term.expr.schema_name(),
                 crate::type_name::type_name(&own)

@@ -7,6 +7,7 @@ use crate::temporal::text::{
     write_interval, write_time, write_timestamp,
 };
 use arrow::datatypes::{IntervalMonthDayNano, TimeUnit};
+use gingham_storage::{Problem, SqlState};
 
 /// The meaning of an integer: the units that it counts, and from where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ fn in_units(nanoseconds: i128, unit: TimeUnit) -> i128 {
 }
 
 /// The integer that a text means, or what is wrong with the text; `name` is the type's.
-pub(crate) fn at_of(text: &str, at: At, name: &str) -> Result<i64, String> {
+pub(crate) fn at_of(text: &str, at: At, name: &str) -> Result<i64, Problem> {
     let read = match at {
         At::Day => read_date(text).map(i64::from),
         At::Time(unit) => read_time(text).map(|time| in_units(time.into(), unit) as i64),
@@ -64,8 +65,9 @@ fn timestamp(moment: Moment, unit: TimeUnit, is_instant: bool) -> Result<i64, Mi
 }
 
 /// The interval that a text is, with the fields of `INTERVAL '…' DAY TO HOUR`.
-pub(crate) fn interval_of(text: &str, fields: &str) -> Result<IntervalMonthDayNano, String> {
-    let known = Fields::read(fields).ok_or_else(|| format!("INTERVAL has no field {fields}"))?;
+pub(crate) fn interval_of(text: &str, fields: &str) -> Result<IntervalMonthDayNano, Problem> {
+    let known = Fields::read(fields)
+        .ok_or_else(|| Problem::new(SqlState::SyntaxError, format!("INTERVAL has no field {fields}")))?;
     read_interval(text, known).map_err(|misread| misread.problem(text, "INTERVAL"))
 }
 
@@ -97,11 +99,11 @@ pub(crate) fn time_of_interval(interval: IntervalMonthDayNano, at: At) -> i64 {
 }
 
 /// A value as another type, `name`; an infinite timestamp has no time of day.
-pub(crate) fn changed(value: i64, from: At, to: At, name: &str) -> Result<Option<i64>, String> {
+pub(crate) fn changed(value: i64, from: At, to: At, name: &str) -> Result<Option<i64>, Problem> {
     let outside = || {
         let mut text = String::new();
         text_of(value, from, &mut text);
-        format!("value '{text}' is out of range for {name}")
+        Problem::new(SqlState::DatetimeFieldOverflow, format!("value '{text}' is out of range for {name}"))
     };
     let (nanoseconds, infinite) = match from {
         At::Day => {

@@ -1,11 +1,12 @@
 //! AT TIME ZONE: of a local time the instant that it is in a zone, of an instant the local time there.
 
+use crate::error::invalid;
 use crate::functions::PureFunction;
 use crate::temporal::moment::is_infinite;
 use crate::temporal::text::{Zone, local_of, utc_of};
 use arrow::array::{Array, ArrayRef, AsArray, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
-use datafusion::common::{exec_err, internal_err, plan_err};
+use datafusion::common::internal_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ fn types(types: &[DataType]) -> Result<Vec<DataType>> {
         // A text without a type, and a date, are instants here.
         Some(DataType::Timestamp(..) | DataType::Date32 | DataType::Null) => instant(),
         Some(text) if text.is_string() => instant(),
-        Some(other) => return plan_err!("AT TIME ZONE takes a timestamp, not {other}"),
-        None => return plan_err!("AT TIME ZONE takes a timestamp and a zone"),
+        Some(other) => return invalid!(UndefinedFunction, "AT TIME ZONE takes a timestamp, not {other}"),
+        None => return invalid!(UndefinedFunction, "AT TIME ZONE takes a timestamp and a zone"),
     };
     Ok(vec![time, DataType::Utf8View])
 }
@@ -59,7 +60,12 @@ fn moved(arguments: &[ArrayRef], result: &DataType) -> Result<ArrayRef> {
             Some((_, zone)) => zone,
             None => match zone_of(name) {
                 Some(zone) => zone,
-                None => return exec_err!("time zone '{name}' is not known; names are like 'Europe/Berlin' or '+02'"),
+                None => {
+                    return invalid!(
+                        InvalidParameterValue,
+                        "time zone '{name}' is not known; names are like 'Europe/Berlin' or '+02'"
+                    );
+                }
             },
         };
         known = Some((name, zone));

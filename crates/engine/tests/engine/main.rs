@@ -33,6 +33,7 @@ mod scattered;
 mod shapes;
 mod shared;
 mod sorted;
+mod sql_states;
 mod statements;
 mod subquery_values;
 mod transactions;

@@ -8,7 +8,7 @@ use super::trial::{Part, TrialBench, run};
 use gingham::advisor::{Candidate, StatementUse, TableFacts, Workload, WorkloadStatement, model, propose, rank};
 use gingham::storage::TableName;
 use gingham::storage::snapshot::TableSnapshot;
-use gingham::{Connection, Database, Error, Result, lab};
+use gingham::{Connection, Database, Error, Result, SqlState, lab};
 use gingham_kernels::Isa;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -169,11 +169,12 @@ impl AdviceRun<'_> {
             facts.push(StatementFacts { statement: statement.clone(), uses, time: ran.unwrap_or(longest), left_out });
         }
         if facts.iter().all(|statement| statement.left_out.is_some()) {
-            return Err(Error::InvalidInput(format!(
+            let text = format!(
                 "{}: every statement takes more than {:.1} s, a fifth of the time: give more with --budget",
                 workload.origin,
                 longest.as_secs_f64()
-            )));
+            );
+            return Err(Error::invalid(SqlState::InvalidParameterValue, text));
         }
         Ok(facts)
     }
@@ -185,15 +186,9 @@ impl AdviceRun<'_> {
         longest: Duration,
     ) -> Result<Option<Duration>> {
         let ran = self.stop.at_most(longest, connection, || run(connection, statement));
-        let at =
-            |text: String| format!("{}, statement in line {}: {text}", self.request.workload.origin, statement.line);
-        match ran {
-            Ok(ran) => Ok(ran.map(|(_, elapsed)| elapsed)),
-            Err(Error::InvalidInput(text)) => Err(Error::InvalidInput(at(text))),
-            Err(Error::Constraint(text)) => Err(Error::Constraint(at(text))),
-            Err(Error::Unsupported(text)) => Err(Error::Unsupported(at(text))),
-            Err(other) => Err(other),
-        }
+        let origin = &self.request.workload.origin;
+        let ran = ran.map_err(|error| error.about(format_args!("{origin}, statement in line {}", statement.line)))?;
+        Ok(ran.map(|(_, elapsed)| elapsed))
     }
 
     /// Tables with the share of the workload's time that each costs, about, most first; and those that are passed over.

@@ -1,5 +1,6 @@
 //! A column that is being encoded: what was chosen for it, its codes zone by zone, and its statistics at the end.
 
+use crate::SqlState;
 use crate::encoding::bounds::{integer_limits, lower_bound, upper_bound};
 use crate::encoding::floats::FloatCoding;
 use crate::encoding::meta::{ColumnStatistics, Encoding};
@@ -85,7 +86,10 @@ impl ColumnEncoder {
         let expected = logical_type.to_arrow();
         if let Some(chunk) = chunks.iter().find(|chunk| *chunk.data_type() != expected) {
             let found = chunk.data_type();
-            return Err(Error::InvalidInput(format!("column '{name}' is stored from {expected}, not from {found}")));
+            return Err(Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!("column '{name}' is stored from {expected}, not from {found}"),
+            ));
         }
         let rows = chunks.iter().map(|chunk| chunk.len()).sum();
         let mut encoder = Self {

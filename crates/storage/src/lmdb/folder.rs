@@ -10,6 +10,7 @@
 //! ```
 //! The catalog is built aside and renamed into place last, so a folder without `catalog/` was never a database.
 
+use crate::SqlState;
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::lmdb::environment::Environment;
@@ -242,10 +243,10 @@ pub(crate) fn inspect(database: &Path) -> Result<FolderKind> {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FolderKind::Vacant),
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
-            return Err(Error::InvalidInput(format!(
-                "{} is a file; a Gingham database is a folder",
-                database.display()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidDatabase,
+                format!("{} is a file; a Gingham database is a folder", database.display()),
+            ));
         }
         Err(error) => return Err(Error::io("reading folder", database)(error)),
     };
@@ -263,11 +264,14 @@ pub(crate) fn inspect(database: &Path) -> Result<FolderKind> {
     }
     match foreign {
         None => Ok(FolderKind::Vacant),
-        Some(name) => Err(Error::InvalidInput(format!(
-            "folder {} is not a Gingham database: it has no catalog, but '{}' in it",
-            database.display(),
-            name.to_string_lossy()
-        ))),
+        Some(name) => Err(Error::invalid(
+            SqlState::InvalidDatabase,
+            format!(
+                "folder {} is not a Gingham database: it has no catalog, but '{}' in it",
+                database.display(),
+                name.to_string_lossy()
+            ),
+        )),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the catalog's values say: counters, tables, segments, delta blocks, dictionaries, and the keys they lie under.
 
+use crate::SqlState;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::values;
@@ -63,9 +64,12 @@ impl TableRecord {
 
     /// What there is to know of a heap table's pages. Fails for a table in columns.
     pub(crate) fn pages(&self) -> Result<&HeapRecord> {
-        self.heap
-            .as_ref()
-            .ok_or_else(|| Error::InvalidInput(format!("table '{}' is not kept in heap pages", self.definition.name)))
+        self.heap.as_ref().ok_or_else(|| {
+            Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("table '{}' is not kept in heap pages", self.definition.name),
+            )
+        })
     }
 
     /// A heap table's design names its pages, which it did not before SQL knew of them.
@@ -229,8 +233,9 @@ fn with_contents(environment: &Environment, transaction: &RoTxn<'_>, record: Tab
 
 /// Reads one table that there has to be.
 pub(crate) fn existing(environment: &Environment, transaction: &RoTxn<'_>, id: TableId) -> Result<TableRecord> {
-    table(environment, transaction, id)?
-        .ok_or_else(|| Error::InvalidInput(format!("table number {id} does not exist (any more)")))
+    table(environment, transaction, id)?.ok_or_else(|| {
+        Error::invalid(SqlState::InvalidParameterValue, format!("table number {id} does not exist (any more)"))
+    })
 }
 
 /// Writes one table.

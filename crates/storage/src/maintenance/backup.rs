@@ -4,6 +4,7 @@
 //! backup runs this process removes none, so they can be copied one after the other. A copy that lives as long as this
 //! process needs no files of its own: it links them.
 
+use crate::SqlState;
 use crate::io::lmdb::Access;
 use crate::lmdb::environment::Environment;
 use crate::lmdb::folder::FolderKind;
@@ -65,7 +66,10 @@ impl Store {
         let absolute = std::path::absolute(to).map_err(Error::io("finding", to))?;
         let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
         if existing.is_some_and(|folder| folder.starts_with(self.path())) {
-            return Err(Error::InvalidInput(format!("backup folder {} lies inside the database", to.display())));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("backup folder {} lies inside the database", to.display()),
+            ));
         }
         let empty = match fs::read_dir(to) {
             Ok(mut entries) => entries.next().is_none(),
@@ -75,7 +79,10 @@ impl Store {
         if empty && folder::inspect(to)? == FolderKind::Vacant {
             return Ok(());
         }
-        Err(Error::InvalidInput(format!("backup folder {} is not empty; name a new one", to.display())))
+        Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("backup folder {} is not empty; name a new one", to.display()),
+        ))
     }
 
     fn copy(&self, to: &Path, files: CopiedFiles) -> Result<u64> {

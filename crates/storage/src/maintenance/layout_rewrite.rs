@@ -9,6 +9,7 @@
 //! Where the order of records changes, each new segment is sorted in itself, and all of them are then merged with the lock held,
 //! before the one commit.
 
+use crate::SqlState;
 use crate::model::table::Arrangement;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
@@ -220,7 +221,7 @@ impl Store {
 }
 
 fn missing(table: &TableName) -> Error {
-    Error::InvalidInput(format!("table '{table}' does not exist"))
+    Error::invalid(SqlState::UndefinedTable, format!("table '{table}' does not exist"))
 }
 
 impl Transaction<'_> {

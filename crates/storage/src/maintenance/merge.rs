@@ -3,6 +3,7 @@
 //! Records are read and written while others may commit. The swap happens only when all that was read is still there;
 //! when it is not (records came into the last delta block, say), the work is done once more with the writer's lock held.
 
+use crate::SqlState;
 use crate::lmdb::records;
 use crate::maintenance::layout_rewrite::Watch;
 use crate::model::design::SEGMENT_ROWS;
@@ -50,7 +51,7 @@ impl Store {
     /// Merges a table's delta; its commit waits for others as `options` say.
     pub fn optimize_with(self: &Arc<Self>, table: &TableName, options: &WriteOptions) -> Result<u64> {
         let snapshot = self.snapshot()?;
-        let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
+        let missing = || Error::invalid(SqlState::UndefinedTable, format!("table '{table}' does not exist"));
         let current = snapshot.tables.get(table).ok_or_else(missing)?;
         let Some(plan) = self.plan(current)? else { return Ok(0) };
         let rows = self.rewrite(&plan, &mut |_| Ok(()))?;

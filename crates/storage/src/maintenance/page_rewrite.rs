@@ -3,6 +3,7 @@
 //! All of it is done with the write lock: others read the old records meanwhile, and one commit swaps records and
 //! definition. New pages are committed before it, in batches, under keys that no table has (`batched_load.rs`).
 
+use crate::SqlState;
 use crate::lmdb::environment::Environment;
 use crate::lmdb::records;
 use crate::maintenance::layout_rewrite::Watch;
@@ -30,7 +31,7 @@ impl Store {
     ) -> Result<u64> {
         let _turn = self.turn(options)?;
         let (environment, snapshot) = (self.environment()?, self.pinned()?);
-        let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
+        let missing = || Error::invalid(SqlState::UndefinedTable, format!("table '{table}' does not exist"));
         let current = snapshot.tables.get(table).ok_or_else(missing)?;
         let (design, mut definition) = (&arrangement.design, arrangement.of(&current.definition));
         design.validate(&definition)?;

@@ -4,6 +4,7 @@
 //! that a minipage is what scans on codes take, whatever was inserted. Decimals of more than 18 digits are kept as 128-bit
 //! values.
 
+use crate::SqlState;
 use crate::model::view::{CodeMeaning, float_from_order, float_order, real_from_order, real_order};
 use crate::pages::bit;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, FloatBits, LogicalType, Result, TableDefinition, Unit};
@@ -140,7 +141,10 @@ impl Attribute {
         Ok(match (value, &self.logical_type, self.kind) {
             (Datum::Null, ..) if self.nullable => Field::Null,
             (Datum::Null, ..) => {
-                return Err(Error::Constraint(format!("column '{}' is NOT NULL, the value is NULL", self.name)));
+                return Err(Error::constraint(
+                    SqlState::NotNullViolation,
+                    format!("column '{}' is NOT NULL, the value is NULL", self.name),
+                ));
             }
             (Datum::Float(value), LogicalType::Float32, _) => Field::Code(real_order(value.get() as f32).into()),
             (Datum::Float(value), LogicalType::Float64, _) => Field::Code(float_order(value.get()).into()),
@@ -170,13 +174,19 @@ impl Attribute {
             (Field::Code(code), _, AttributeForm::Fixed(width)) => Datum::Integer(*code as i128 + self.base(width)),
             (Field::Bytes(bytes), _, AttributeForm::Variable) => Datum::Bytes((*bytes).into()),
             (other, ..) => {
-                return Err(Error::InvalidInput(format!("column '{}': {other:?} is no value of it", self.name)));
+                return Err(Error::invalid(
+                    SqlState::DatatypeMismatch,
+                    format!("column '{}': {other:?} is no value of it", self.name),
+                ));
             }
         })
     }
 
     fn wrong(&self, value: &Datum) -> Error {
-        Error::InvalidInput(format!("column '{}': {value:?} is no {}", self.name, self.logical_type))
+        Error::invalid(
+            SqlState::DatatypeMismatch,
+            format!("column '{}': {value:?} is no {}", self.name, self.logical_type),
+        )
     }
 
     /// The attribute's class in a page: a number for its kind, as docs/formats/heap.md lists them.
@@ -276,12 +286,10 @@ impl PageSchema {
     /// may be none.
     pub(crate) fn check(&self, fields: &[Field<'_>]) -> Result<()> {
         if fields.len() != self.attributes.len() {
-            return Err(Error::InvalidInput(format!(
-                "table {} has {} columns, the record {}",
-                self.table,
-                self.attributes.len(),
-                fields.len()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("table {} has {} columns, the record {}", self.table, self.attributes.len(), fields.len()),
+            ));
         }
         fields.iter().enumerate().try_for_each(|(at, field)| self.check_field(at, field))
     }
@@ -292,7 +300,10 @@ impl PageSchema {
             self.check_field(*attribute, field)?;
             if changes[..at].iter().any(|(other, _)| other == attribute) {
                 let name = &self.attributes[*attribute].name;
-                return Err(Error::InvalidInput(format!("column '{name}' of table {} is changed twice", self.table)));
+                return Err(Error::invalid(
+                    SqlState::DuplicateColumn,
+                    format!("column '{name}' of table {} is changed twice", self.table),
+                ));
             }
         }
         Ok(())
@@ -311,6 +322,9 @@ impl PageSchema {
             return Ok(());
         }
         let name = own.map_or("?", |own| own.name.as_str());
-        Err(Error::InvalidInput(format!("column '{name}' of table {}: {field:?} does not fit it", self.table)))
+        Err(Error::invalid(
+            SqlState::ProgramLimitExceeded,
+            format!("column '{name}' of table {}: {field:?} does not fit it", self.table),
+        ))
     }
 }

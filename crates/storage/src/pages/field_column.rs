@@ -1,6 +1,7 @@
 //! A column of an Arrow batch as pages take it: codes as they lie in minipages, or byte strings. Pages are filled from it a
 //! column at a time, or value by value.
 
+use crate::SqlState;
 use crate::encoding::integers::{append_codes, append_wide, range};
 use crate::model::heap_options::HeapOptions;
 use crate::model::view::{float_order, real_order};
@@ -33,17 +34,23 @@ impl FieldColumn {
     /// none, and for values that the type does not have.
     pub(crate) fn new(own: &Attribute, array: &ArrayRef) -> Result<Self> {
         if *array.data_type() != own.logical_type.to_arrow() {
-            return Err(Error::InvalidInput(format!(
-                "column '{}' is {}, values of type {} can't be stored in it",
-                own.name,
-                own.logical_type,
-                array.data_type()
-            )));
+            return Err(Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!(
+                    "column '{}' is {}, values of type {} can't be stored in it",
+                    own.name,
+                    own.logical_type,
+                    array.data_type()
+                ),
+            ));
         }
         let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
         if let Some(nulls) = nulls.as_ref().filter(|_| !own.nullable) {
             let row = (0..nulls.len()).find(|row| nulls.is_null(*row)).unwrap_or(0);
-            return Err(Error::Constraint(format!("column '{}' is NOT NULL, row {row} is NULL", own.name)));
+            return Err(Error::constraint(
+                SqlState::NotNullViolation,
+                format!("column '{}' is NOT NULL, row {row} is NULL", own.name),
+            ));
         }
         let (values, range) = match (own.logical_type.class(), own.kind) {
             (ValueClass::Integer, AttributeForm::Fixed(width)) => integers(own, width, array, nulls.as_ref())?,

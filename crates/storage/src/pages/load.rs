@@ -1,6 +1,7 @@
 //! Bulk loading (section 4.2): pages are filled one after the other, and the minipages of each are made for values as long
 //! as those of the page before.
 
+use crate::SqlState;
 use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::pages::attribute::{AttributeForm, Field, PageSchema};
 use crate::pages::field_column::FieldColumn;
@@ -145,10 +146,13 @@ impl PageLoader {
     }
 
     fn too_large(&self) -> Error {
-        Error::InvalidInput(format!(
-            "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
-            self.schema.table, self.options.page_bytes
-        ))
+        Error::invalid(
+            SqlState::ProgramLimitExceeded,
+            format!(
+                "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
+                self.schema.table, self.options.page_bytes
+            ),
+        )
     }
 
     fn empty_page(&self) -> Result<Page<Vec<u8>>> {

@@ -3,6 +3,7 @@
 //! Integers and floats become ordered keys, so that one form of range and list serves both; bounds are made inclusive,
 //! lists sorted. Made once per scan, which also checks that the constants are of the column's class.
 
+use crate::SqlState;
 use crate::model::view::float_order;
 use crate::{ColumnDefinition, ColumnTest, Datum, Error, IntegerSet, Result, ValueClass};
 use arrow::array::{Array, ArrayRef, BooleanArray, new_null_array};
@@ -138,12 +139,15 @@ impl Condition {
 pub(super) fn run_test(column: &ColumnDefinition, test: &dyn ColumnTest, values: &ArrayRef) -> Result<BooleanArray> {
     let results = test.test(values)?;
     if results.len() != values.len() {
-        return Err(Error::InvalidInput(format!(
-            "a condition on column '{}' gave {} results for {} values",
-            column.name,
-            results.len(),
-            values.len()
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "a condition on column '{}' gave {} results for {} values",
+                column.name,
+                results.len(),
+                values.len()
+            ),
+        ));
     }
     Ok(results)
 }
@@ -178,10 +182,13 @@ fn bytes_bound(column: &ColumnDefinition, bound: &Bound<Datum>) -> Result<Bound<
 }
 
 fn wrong_class(column: &ColumnDefinition, value: &Datum) -> Error {
-    Error::InvalidInput(format!(
-        "column '{}' of type {} can't be compared with the constant {value:?}",
-        column.name, column.logical_type
-    ))
+    Error::invalid(
+        SqlState::DatatypeMismatch,
+        format!(
+            "column '{}' of type {} can't be compared with the constant {value:?}",
+            column.name, column.logical_type
+        ),
+    )
 }
 
 /// Whether `bytes` lies within the bounds.

@@ -42,6 +42,7 @@ pub(crate) mod source;
 mod tests;
 pub(crate) mod translate;
 
+use crate::SqlState;
 use crate::decode::arrays::{Selection, values};
 use crate::io::ahead::ReadOptions;
 use crate::model::view::ColumnView;
@@ -335,7 +336,9 @@ impl TableScan {
 fn projected(definition: &TableDefinition, projection: Vec<ColumnId>) -> Result<(Vec<ColumnDefinition>, SchemaRef)> {
     let column = |id: ColumnId| {
         let column = definition.column_by_id(id).cloned();
-        column.ok_or_else(|| Error::InvalidInput(format!("table {} has no column of number {id}", definition.name)))
+        column.ok_or_else(|| {
+            Error::invalid(SqlState::UndefinedColumn, format!("table {} has no column of number {id}", definition.name))
+        })
     };
     let projection = projection.into_iter().map(column).collect::<Result<Vec<_>>>()?;
     let field = |column: &ColumnDefinition| Field::new(&column.name, column.logical_type.to_arrow(), column.nullable);

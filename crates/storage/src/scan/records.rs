@@ -2,6 +2,7 @@
 //! place among all of the table's, segment after segment, then the delta, deleted ones counted too; what it stands for is fetched at the end, of the
 //! records that are left.
 
+use crate::SqlState;
 use crate::decode::arrays::{Selection, values};
 use crate::model::design::ZONE_ROWS;
 use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout};
@@ -95,7 +96,9 @@ fn fetch_sorted(table: &TableSnapshot, columns: &[ColumnId], wanted: &[u64], isa
     let name = &table.definition.name;
     let definition = |column: &ColumnId| {
         let definition = table.definition.column_by_id(*column);
-        definition.ok_or_else(|| Error::InvalidInput(format!("table {name} has no column of number {column}")))
+        definition.ok_or_else(|| {
+            Error::invalid(SqlState::UndefinedColumn, format!("table {name} has no column of number {column}"))
+        })
     };
     let definitions = columns.iter().map(definition).collect::<Result<Vec<_>>>()?;
     let mut parts: Vec<Vec<ArrayRef>> = vec![Vec::new(); columns.len()];
@@ -107,7 +110,10 @@ fn fetch_sorted(table: &TableSnapshot, columns: &[ColumnId], wanted: &[u64], isa
         rest = &rest[own..];
     }
     if let Some(record) = rest.first() {
-        return Err(Error::InvalidInput(format!("record {record} of table {name}, which has {}", table.numbers())));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("record {record} of table {name}, which has {}", table.numbers()),
+        ));
     }
     let joined = |(definition, parts): (&&ColumnDefinition, Vec<ArrayRef>)| {
         if parts.is_empty() {

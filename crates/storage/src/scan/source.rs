@@ -1,6 +1,7 @@
 //! What a scan reads zone by zone: a segment or delta block with its deleted records, or the pages of a heap table, which are one segment to it whose
 //! zones all have the table's bounds for a map.
 
+use crate::SqlState;
 use crate::encoding::meta::Encoding;
 use crate::model::view::{CodeMeaning, ColumnView, Format, code_bytes};
 use crate::pages::attribute::AttributeForm;
@@ -59,10 +60,13 @@ impl MorselSource {
             (Some(heap), _) if heap.rows == 0 => None,
             (Some(_), Some(reader)) => Some(Self::Pages(Arc::new(PageZones::open(reader)?))),
             (Some(_), None) => {
-                return Err(Error::InvalidInput(format!(
-                    "table '{}' lies in heap pages, which can be read under a pin alone",
-                    table.definition.name
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!(
+                        "table '{}' lies in heap pages, which can be read under a pin alone",
+                        table.definition.name
+                    ),
+                ));
             }
         };
         let mut next = 0;

@@ -5,6 +5,7 @@
 //! For a dictionary the translation depends on the version only and is kept for the other segments that name it; a test
 //! is run once per entry.
 
+use crate::SqlState;
 use crate::model::dictionary::DictionaryVersion;
 use crate::model::view::{CodeMeaning, float_from_order, float_order, real_from_order};
 use crate::scan::code::{BITMAP_WORDS, CodePredicate, CodeTest, FEW, Leaf, Reach};
@@ -43,9 +44,12 @@ impl Prepared {
         let node = *nodes;
         *nodes += 1;
         let leaf = |column: ColumnId, condition: &dyn Fn(&ColumnDefinition) -> Result<Condition>| {
-            let column = table
-                .column_by_id(column)
-                .ok_or_else(|| Error::InvalidInput(format!("table {} has no column of number {column}", table.name)))?;
+            let column = table.column_by_id(column).ok_or_else(|| {
+                Error::invalid(
+                    SqlState::UndefinedColumn,
+                    format!("table {} has no column of number {column}", table.name),
+                )
+            })?;
             let condition = Arc::new(condition(column)?);
             let (column, by_version) = (Arc::new(column.clone()), HashMap::new());
             Ok(Self::Leaf(PreparedLeaf { column, condition, by_version, node }))

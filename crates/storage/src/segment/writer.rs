@@ -1,5 +1,6 @@
 //! Writing a segment: choose an encoding per column, encode, pack, checksum.
 
+use crate::SqlState;
 use crate::encoding::bounds::{may_be_wide, too_wide};
 use crate::encoding::encoder::{ColumnEncoder, ZoneKind, ZoneValues};
 use crate::model::design::{ColumnChoice, EncodingChoice, SEGMENT_BITS, ZONE_ROWS};
@@ -480,7 +481,7 @@ fn finish(
     let string_bytes: Vec<usize> = columns.iter().map(|column| column.string_bytes).collect();
     let mut written: Vec<WrittenColumn> = columns.into_iter().map(finish_column).collect();
     let natives: Vec<_> = written.iter().map(|column| (column.meta.native(), column.meta.code_bits)).collect();
-    let form = Form::new(&group, &natives).map_err(Error::InvalidInput)?;
+    let form = Form::new(&group, &natives).map_err(|text| Error::invalid(SqlState::InvalidTableDefinition, text))?;
     for (member, column) in written.iter_mut().enumerate() {
         let zones = (0..rows).step_by(zone_rows).map(|start| (rows - start).min(zone_rows));
         let codes: usize = zones.map(|rows| form.share(member, rows)).sum();
@@ -520,11 +521,10 @@ fn by_column(definition: &TableDefinition, batches: Vec<RecordBatch>) -> Result<
     let mut columns: Vec<Vec<ArrayRef>> = (0..width).map(|_| Vec::with_capacity(batches.len())).collect();
     for batch in batches {
         if batch.num_columns() != width {
-            return Err(Error::InvalidInput(format!(
-                "table '{}' has {width} columns, the records have {}",
-                definition.name,
-                batch.num_columns()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("table '{}' has {width} columns, the records have {}", definition.name, batch.num_columns()),
+            ));
         }
         for (column, array) in columns.iter_mut().zip(batch.columns()) {
             column.push(ArrayRef::clone(array));

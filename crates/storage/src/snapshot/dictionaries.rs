@@ -1,5 +1,6 @@
 //! Dictionary versions as catalog values: a hash to find equal ones, then the entries, compressed when that helps.
 
+use crate::SqlState;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::records::{dictionary_key, pair_key, pair_of_key};
 use crate::lmdb::values;
@@ -40,11 +41,13 @@ fn entry(entries: &ArrayRef, index: usize) -> Result<&[u8]> {
 /// Entries as bytes: [`HEADER`], then lengths (`u32` each) and bytes of the entries, compressed as a whole or not.
 fn encode(entries: &ArrayRef, hash: u64) -> Result<Vec<u8>> {
     let mut body = Vec::with_capacity(entries.len() * 12);
-    let count = u32::try_from(entries.len())
-        .map_err(|_| Error::InvalidInput("a dictionary has more than 2^32 entries".to_owned()))?;
+    let count = u32::try_from(entries.len()).map_err(|_| {
+        Error::invalid(SqlState::ProgramLimitExceeded, "a dictionary has more than 2^32 entries".to_owned())
+    })?;
     for index in 0..entries.len() {
-        let length = u32::try_from(entry(entries, index)?.len())
-            .map_err(|_| Error::InvalidInput("a dictionary entry is longer than 4 GiB".to_owned()))?;
+        let length = u32::try_from(entry(entries, index)?.len()).map_err(|_| {
+            Error::invalid(SqlState::ProgramLimitExceeded, "a dictionary entry is longer than 4 GiB".to_owned())
+        })?;
         body.extend_from_slice(&length.to_le_bytes());
     }
     for index in 0..entries.len() {

@@ -1,5 +1,6 @@
 //! An open database: its folder, its LMDB environment, its snapshots and its writer.
 
+use crate::SqlState;
 use crate::io::lmdb::Access;
 use crate::io::memory::MemoryBudget;
 use crate::io::system;
@@ -43,7 +44,10 @@ impl Store {
     /// write one that is open for reading only is [`Error::Locked`].
     pub fn open(path: &Path, options: &OpenOptions, budget: Arc<MemoryBudget>) -> Result<Arc<Self>> {
         if path.is_file() {
-            return Err(Error::InvalidInput(format!("{} is a file; a database is a folder", path.display())));
+            return Err(Error::invalid(
+                SqlState::InvalidDatabase,
+                format!("{} is a file; a database is a folder", path.display()),
+            ));
         }
         if options.create && !options.read_only {
             folder::make_with_parents(path)?;
@@ -235,5 +239,5 @@ fn commit_again(environment: &Environment) -> Result<()> {
 }
 
 fn missing(path: &Path) -> Error {
-    Error::InvalidInput(format!("there is no database in {}", path.display()))
+    Error::invalid(SqlState::InvalidDatabase, format!("there is no database in {}", path.display()))
 }

@@ -1,6 +1,7 @@
 //! Group commit: those who wait for the write lock leave what they want to do in a list, and who has the lock does it all
 //! in one transaction, with one sync. Each job is a transaction within that one, so that its failure undoes it alone.
 
+use crate::SqlState;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::open::writer_queue::Entered;
@@ -258,7 +259,13 @@ impl Store {
             Ok(left) => waiting.put_back(left),
             Err(panic) => {
                 let open = outcomes.into_iter().filter(|outcome| outcome.get().is_none());
-                end(open, Err(Error::InvalidInput("the transaction of several statements failed; try again".into())));
+                end(
+                    open,
+                    Err(Error::invalid(
+                        SqlState::InvalidParameterValue,
+                        "the transaction of several statements failed; try again",
+                    )),
+                );
                 resume_unwind(panic);
             }
         }

@@ -1,6 +1,7 @@
 //! A transaction that stays open from one statement to the next. LMDB's belongs to one thread, which has the turn in the line
 //! of writers until the end, and does what it is told: statements as transactions within, savepoints as levels of these.
 
+use crate::SqlState;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::snapshot::table_snapshot::Snapshot;
@@ -189,9 +190,10 @@ impl OpenTransaction {
         let _ordering = self.ordering();
         let number = self.now().before.len();
         if number >= SAVEPOINTS {
-            return Err(Error::InvalidInput(format!(
-                "a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"
-            )));
+            return Err(Error::invalid(
+                SqlState::ProgramLimitExceeded,
+                format!("a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"),
+            ));
         }
         self.wait_for(Order::Savepoint)?;
         let mut now = self.now();
@@ -276,5 +278,5 @@ fn gone() -> Error {
 }
 
 fn no_savepoint() -> Error {
-    Error::InvalidInput("there is no such savepoint".into())
+    Error::invalid(SqlState::InvalidSavepoint, "there is no such savepoint")
 }

@@ -1,6 +1,7 @@
 //! What ALTER TABLE may ask of records that exist. They are not rewritten, and all have one value in a column that is
 //! new: keys and references are judged by that value.
 
+use crate::SqlState;
 use crate::scan::TableScan;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::write::transaction::Transaction;
@@ -48,14 +49,17 @@ impl Transaction<'_> {
                 return Ok(());
             }
         }
-        Err(Error::Constraint(format!(
-            "{} of the {} records of table '{}' does not exist in table '{}' (constraint '{}')",
-            values.join(", "),
-            change.before.rows(),
-            change.after.name,
-            referred.definition.name,
-            reference.name
-        )))
+        Err(Error::constraint(
+            SqlState::ForeignKeyViolation,
+            format!(
+                "{} of the {} records of table '{}' does not exist in table '{}' (constraint '{}')",
+                values.join(", "),
+                change.before.rows(),
+                change.after.name,
+                referred.definition.name,
+                reference.name
+            ),
+        ))
     }
 }
 
@@ -81,12 +85,15 @@ impl TableChange<'_> {
         let missing = |column: &&ColumnDefinition| !column.nullable && self.added_as_null(column.id);
         match self.after.columns.iter().find(missing).filter(|_| self.before.rows() > 0) {
             None => Ok(()),
-            Some(column) => Err(Error::Constraint(format!(
-                "column '{}' is NOT NULL and has no DEFAULT, but table '{}' has {} records that would need a value",
-                column.name,
-                self.after.name,
-                self.before.rows()
-            ))),
+            Some(column) => Err(Error::constraint(
+                SqlState::NotNullViolation,
+                format!(
+                    "column '{}' is NOT NULL and has no DEFAULT, but table '{}' has {} records that would need a value",
+                    column.name,
+                    self.after.name,
+                    self.before.rows()
+                ),
+            )),
         }
     }
 
@@ -107,13 +114,16 @@ impl TableChange<'_> {
                 self.after.name, key.name
             )));
         }
-        Err(Error::Constraint(format!(
-            "{kind} ({}) can't hold: all {} records of table '{}' would have it (constraint '{}')",
-            defaults.join(", "),
-            self.before.rows(),
-            self.after.name,
-            key.name
-        )))
+        Err(Error::constraint(
+            SqlState::UniqueViolation,
+            format!(
+                "{kind} ({}) can't hold: all {} records of table '{}' would have it (constraint '{}')",
+                defaults.join(", "),
+                self.before.rows(),
+                self.after.name,
+                key.name
+            ),
+        ))
     }
 
     /// True when no record has a value that refers to something, or each refers to itself.

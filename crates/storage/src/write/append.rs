@@ -1,6 +1,7 @@
 //! New records become visible: segments get their dictionary versions, few records go to the delta, a delta that has
 //! grown becomes a segment.
 
+use crate::SqlState;
 use crate::lmdb::environment::Name;
 use crate::lmdb::records::{DeltaRecord, SegmentRecord, TableRecord, pair_key};
 use crate::lmdb::{folder, values};
@@ -188,10 +189,10 @@ pub(crate) fn require_same_columns(written_for: &TableDefinition, now: &TableDef
     if same {
         return Ok(());
     }
-    Err(Error::InvalidInput(format!(
-        "the columns of table '{}' changed while records were written for it; write them again",
-        now.name
-    )))
+    Err(Error::invalid(
+        SqlState::ObjectNotInPrerequisiteState,
+        format!("the columns of table '{}' changed while records were written for it; write them again", now.name),
+    ))
 }
 
 impl WrittenRows {

@@ -5,6 +5,7 @@
 //! (`unfinished.rs`) tells of them until the last commit, a small one, makes them the table's. Whoever loads keeps the turn to
 //! write from the first batch to that commit (docs/decisions/0046-loads-in-portions.md).
 
+use crate::SqlState;
 use crate::lmdb::environment::Environment;
 use crate::lmdb::records::TableRecord;
 use crate::open::options::WriteOptions;
@@ -132,7 +133,10 @@ impl<'s> BatchedLoad<'s> {
 
     /// The transaction of the batch that is filled, and what is known of the load.
     fn take(&mut self) -> Result<(Transaction<'s>, HeapState)> {
-        let load = self.load.take().ok_or_else(|| Error::InvalidInput("the load has failed before".into()))?;
+        let load = self
+            .load
+            .take()
+            .ok_or_else(|| Error::invalid(SqlState::ObjectNotInPrerequisiteState, "the load has failed before"))?;
         if let Some(transaction) = self.transaction.take() {
             return Ok((transaction, load));
         }

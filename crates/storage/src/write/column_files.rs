@@ -1,6 +1,7 @@
 //! Columns of segments that were written anew: a transaction gives the segment another number, that of the new file, and keeps the
 //! files before of which columns are still read. All that goes by a segment's number sees another segment.
 
+use crate::SqlState;
 use crate::lmdb::environment::Name;
 use crate::lmdb::records::{DeletedRecord, PartRecord, SegmentRecord, TableRecord, pair_key};
 use crate::lmdb::{folder, records, values};
@@ -37,10 +38,10 @@ impl Transaction<'_> {
             let place = known.iter().find(|(_, segment)| segment.id == file.of);
             let segment = table.segments.iter().find(|segment| segment.id() == file.of);
             let (Some((position, before)), Some(segment)) = (place, segment) else {
-                return Err(Error::InvalidInput(format!(
-                    "table {} has no segment {}",
-                    record.definition.name, file.of
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!("table {} has no segment {}", record.definition.name, file.of),
+                ));
             };
             let stored = self.with_columns(record, before, segment, &file)?;
             let gone = before.files().filter(|old| stored.files().all(|file| file != *old));

@@ -1,5 +1,6 @@
 //! The end of a write transaction: what its commit waits for, and what comes after.
 
+use crate::SqlState;
 use crate::io::lmdb::SyncMode;
 use crate::lmdb::records;
 use crate::lmdb::verifier::commit_checksum::CommitChecksum;
@@ -63,9 +64,10 @@ impl<'store> Transaction<'store> {
     /// Errors when a change failed half way.
     pub(crate) fn require_whole(&self) -> Result<()> {
         match self.heap.broken {
-            true => {
-                Err(Error::InvalidInput("a change to a heap table failed: the transaction can't be committed".into()))
-            }
+            true => Err(Error::invalid(
+                SqlState::ObjectNotInPrerequisiteState,
+                "a change to a heap table failed: the transaction can't be committed",
+            )),
             false => Ok(()),
         }
     }

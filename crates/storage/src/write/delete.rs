@@ -1,6 +1,7 @@
 //! Deletes records of segments and delta blocks: their bits are set, what has no record left goes, and a segment that has few
 //! left is written anew.
 
+use crate::SqlState;
 use crate::lmdb::environment::Name;
 use crate::lmdb::records::{DeletedRecord, TableRecord, pair_key};
 use crate::lmdb::{folder, records, values};
@@ -55,7 +56,10 @@ impl Transaction<'_> {
             (rest, first) = (others, end);
         }
         if let Some(number) = rest.first() {
-            return Err(Error::InvalidInput(format!("record {number} of table {}", table.definition.name)));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("record {number} of table {}", table.definition.name),
+            ));
         }
         self.remove_emptied(record, &emptied)?;
         self.write_anew(record, table, shrunk, threads, wanted)
@@ -178,5 +182,8 @@ impl Transaction<'_> {
 }
 
 fn deleted_twice(table: &TableSnapshot) -> Error {
-    Error::InvalidInput(format!("a record of table {} that is deleted already", table.definition.name))
+    Error::invalid(
+        SqlState::InvalidParameterValue,
+        format!("a record of table {} that is deleted already", table.definition.name),
+    )
 }

@@ -1,5 +1,6 @@
 //! Heap tables in the catalog: made, changed and checked. Their pages are crate::heap's.
 
+use crate::SqlState;
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::records::TableRecord;
 use crate::model::heap_options::{HeapLayout, HeapOptions};
@@ -52,10 +53,13 @@ impl Transaction<'_> {
         if runs.is_empty() || plain && runs.iter().all(fits) {
             return Ok(());
         }
-        Err(Error::InvalidInput(format!(
-            "the design, the columns or the indexes of table '{}' changed while records were written for it; write them again",
-            definition.name
-        )))
+        Err(Error::invalid(
+            SqlState::ObjectNotInPrerequisiteState,
+            format!(
+                "the design, the columns or the indexes of table '{}' changed while records were written for it; write them again",
+                definition.name
+            ),
+        ))
     }
 
     /// Changes the records of a heap table. When `work` fails, the transaction can't be committed any more: pages may have
@@ -84,10 +88,13 @@ impl Transaction<'_> {
 pub(crate) fn new_record(definition: &TableDefinition, options: HeapOptions) -> Result<HeapRecord> {
     let name = definition.name.to_string();
     if !is_page_length(options.page_bytes) {
-        return Err(Error::InvalidInput(format!(
-            "table '{name}': pages of {} bytes can't be; choose a multiple of 4096 up to 32768, less 16",
-            options.page_bytes
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "table '{name}': pages of {} bytes can't be; choose a multiple of 4096 up to 32768, less 16",
+                options.page_bytes
+            ),
+        ));
     }
     if !definition.sort_by.is_empty() {
         return Err(Error::Unsupported(format!(
@@ -102,10 +109,13 @@ pub(crate) fn new_record(definition: &TableDefinition, options: HeapOptions) -> 
     };
     let bytes: usize = PageSchema::new(definition).attributes().iter().map(|own| least(own) + 8).sum();
     if options.layout != HeapLayout::Dsm && bytes + 64 > options.page_bytes {
-        return Err(Error::InvalidInput(format!(
-            "table '{name}': a record of its columns does not fit a page of {} bytes; choose a larger page_size",
-            options.page_bytes
-        )));
+        return Err(Error::invalid(
+            SqlState::ProgramLimitExceeded,
+            format!(
+                "table '{name}': a record of its columns does not fit a page of {} bytes; choose a larger page_size",
+                options.page_bytes
+            ),
+        ));
     }
     Ok(HeapRecord::new(options))
 }

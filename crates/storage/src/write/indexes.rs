@@ -1,5 +1,6 @@
 //! Indexes of heap tables: made, dropped and checked. Their entries are crate::heap's.
 
+use crate::SqlState;
 use crate::lmdb::environment::Name;
 use crate::lmdb::index_entries::entry_head;
 use crate::write::transaction::Transaction;
@@ -30,7 +31,10 @@ impl Transaction<'_> {
         for other in self.table_ids() {
             let other = self.record(other)?.definition;
             if other.name.schema == definition.name.schema && other.indexes.iter().any(|index| index.name == name) {
-                return Err(Error::InvalidInput(format!("index '{name}' already exists, of table '{}'", other.name)));
+                return Err(Error::invalid(
+                    SqlState::DuplicateTable,
+                    format!("index '{name}' already exists, of table '{}'", other.name),
+                ));
             }
         }
         let number = add_index(definition, name, columns, unique, false);
@@ -42,16 +46,14 @@ impl Transaction<'_> {
     pub fn drop_index(&mut self, table: TableId, name: &str) -> Result<()> {
         let mut record = self.record(table)?;
         let definition = &mut record.definition;
-        let found = definition
-            .indexes
-            .iter()
-            .position(|index| index.name == name)
-            .ok_or_else(|| Error::InvalidInput(format!("table '{}' has no index '{name}'", definition.name)))?;
+        let found = definition.indexes.iter().position(|index| index.name == name).ok_or_else(|| {
+            Error::invalid(SqlState::UndefinedObject, format!("table '{}' has no index '{name}'", definition.name))
+        })?;
         if definition.indexes[found].of_constraint {
-            return Err(Error::Constraint(format!(
-                "index '{name}' can't be dropped: constraint '{name}' of table '{}' needs it",
-                definition.name
-            )));
+            return Err(Error::constraint(
+                SqlState::DependentObjectsStillExist,
+                format!("index '{name}' can't be dropped: constraint '{name}' of table '{}' needs it", definition.name),
+            ));
         }
         let number = definition.indexes.remove(found).number;
         let prefix = record.prefix();
@@ -74,10 +76,13 @@ pub(crate) fn add_key_indexes(definition: &mut TableDefinition) {
 /// Takes the indexes of keys from the definition of a table that leaves its pages. Fails when it has others.
 pub(crate) fn remove_key_indexes(definition: &mut TableDefinition) -> Result<()> {
     if let Some(index) = definition.indexes.iter().find(|index| !index.of_constraint) {
-        return Err(Error::InvalidInput(format!(
-            "table '{}' has the index '{}', which only the layouts nsm, dsm and pax can have; drop it first",
-            definition.name, index.name
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "table '{}' has the index '{}', which only the layouts nsm, dsm and pax can have; drop it first",
+                definition.name, index.name
+            ),
+        ));
     }
     definition.indexes.clear();
     Ok(())

@@ -1,6 +1,7 @@
 //! New records of one table, gathered in lanes and written outside the writer's lock: as segment files, or as the pages of a
 //! heap table that has nothing to be checked.
 
+use crate::SqlState;
 use crate::io::memory::MemoryBudget;
 use crate::lmdb::folder;
 use crate::model::design::SEGMENT_ROWS;
@@ -212,10 +213,13 @@ impl TableWriter {
         if !self.failed.load(Ordering::Acquire) {
             return Ok(());
         }
-        Err(Error::InvalidInput(format!(
-            "some of the records for table '{}' could not be written; write all of them again",
-            self.definition.name
-        )))
+        Err(Error::invalid(
+            SqlState::ObjectNotInPrerequisiteState,
+            format!(
+                "some of the records for table '{}' could not be written; write all of them again",
+                self.definition.name
+            ),
+        ))
     }
 
     /// Adds a batch to a lane, and writes what makes it full.
@@ -247,26 +251,32 @@ impl TableWriter {
     fn require_schema(&self, batch: &RecordBatch) -> Result<()> {
         let name = &self.definition.name;
         if batch.num_columns() != self.definition.columns.len() {
-            return Err(Error::InvalidInput(format!(
-                "{} columns can't be stored in table '{name}', which has {}",
-                batch.num_columns(),
-                self.definition.columns.len()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "{} columns can't be stored in table '{name}', which has {}",
+                    batch.num_columns(),
+                    self.definition.columns.len()
+                ),
+            ));
         }
         for (column, values) in self.definition.columns.iter().zip(batch.columns()) {
             if *values.data_type() != column.logical_type.to_arrow() {
-                return Err(Error::InvalidInput(format!(
-                    "column '{}' of table '{name}' is {}, values of type {} can't be stored in it",
-                    column.name,
-                    column.logical_type,
-                    values.data_type()
-                )));
+                return Err(Error::invalid(
+                    SqlState::DatatypeMismatch,
+                    format!(
+                        "column '{}' of table '{name}' is {}, values of type {} can't be stored in it",
+                        column.name,
+                        column.logical_type,
+                        values.data_type()
+                    ),
+                ));
             }
             if !column.nullable && values.null_count() > 0 {
-                return Err(Error::Constraint(format!(
-                    "NULL in column '{}' of table '{name}', which is NOT NULL",
-                    column.name
-                )));
+                return Err(Error::constraint(
+                    SqlState::NotNullViolation,
+                    format!("NULL in column '{}' of table '{name}', which is NOT NULL", column.name),
+                ));
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 //!
 //! Every change goes into LMDB's write transaction at once; what others see changes with its commit alone.
 
+use crate::SqlState;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::records::{DatabaseState, SegmentRecord, TableRecord, id_key, pair_key};
 use crate::lmdb::{folder, records, values};
@@ -253,7 +254,7 @@ impl<'store> Transaction<'store> {
     /// Creates a schema. Errors when it exists.
     pub fn create_schema(&mut self, name: &str) -> Result<()> {
         if self.state.schemas.iter().any(|schema| schema == name) {
-            return Err(Error::InvalidInput(format!("schema '{name}' exists already")));
+            return Err(Error::invalid(SqlState::DuplicateSchema, format!("schema '{name}' exists already")));
         }
         self.names_mut()?;
         self.state.schemas.push(name.to_owned());
@@ -265,7 +266,7 @@ impl<'store> Transaction<'store> {
     pub fn drop_schema(&mut self, name: &str, cascade: bool) -> Result<()> {
         self.require_schema(name)?;
         if name == DEFAULT_SCHEMA {
-            return Err(Error::InvalidInput(format!("schema '{name}' can't be dropped")));
+            return Err(Error::invalid(SqlState::InsufficientPrivilege, format!("schema '{name}' can't be dropped")));
         }
         let inside: Vec<(TableName, NameEntry)> = self
             .names_mut()?
@@ -276,7 +277,10 @@ impl<'store> Transaction<'store> {
         if let Some((first, _)) = inside.first()
             && !cascade
         {
-            return Err(Error::InvalidInput(format!("schema '{name}' is not empty: it has '{first}'; add CASCADE")));
+            return Err(Error::invalid(
+                SqlState::DependentObjectsStillExist,
+                format!("schema '{name}' is not empty: it has '{first}'; add CASCADE"),
+            ));
         }
         let dropped: HashSet<TableId> = inside
             .iter()
@@ -300,7 +304,7 @@ impl<'store> Transaction<'store> {
         if self.state.schemas.iter().any(|schema| schema == name) {
             return Ok(());
         }
-        Err(Error::InvalidInput(format!("schema '{name}' does not exist")))
+        Err(Error::invalid(SqlState::UndefinedSchema, format!("schema '{name}' does not exist")))
     }
 
     /// Errors when something has that name.
@@ -308,8 +312,12 @@ impl<'store> Transaction<'store> {
         self.require_schema(&name.schema)?;
         match self.names_mut()?.get(name) {
             None => Ok(()),
-            Some(NameEntry::Table(_)) => Err(Error::InvalidInput(format!("table '{name}' exists already"))),
-            Some(NameEntry::View(_)) => Err(Error::InvalidInput(format!("a view '{name}' exists already"))),
+            Some(NameEntry::Table(_)) => {
+                Err(Error::invalid(SqlState::DuplicateTable, format!("table '{name}' exists already")))
+            }
+            Some(NameEntry::View(_)) => {
+                Err(Error::invalid(SqlState::DuplicateTable, format!("a view '{name}' exists already")))
+            }
         }
     }
 
@@ -350,8 +358,10 @@ impl<'store> Transaction<'store> {
     fn table_named(&mut self, name: &TableName) -> Result<TableId> {
         match self.names_mut()?.get(name) {
             Some(NameEntry::Table(id)) => Ok(*id),
-            Some(NameEntry::View(_)) => Err(Error::InvalidInput(format!("'{name}' is a view, not a table"))),
-            None => Err(Error::InvalidInput(format!("table '{name}' does not exist"))),
+            Some(NameEntry::View(_)) => {
+                Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a view, not a table")))
+            }
+            None => Err(Error::invalid(SqlState::UndefinedTable, format!("table '{name}' does not exist"))),
         }
     }
 
@@ -379,12 +389,15 @@ impl<'store> Transaction<'store> {
             if let Some(reference) = referrer.references.iter().find(|reference| reference.table == id)
                 && matters(&referrer)
             {
-                return Err(Error::Constraint(format!(
-                    "table '{}' can't be {done}: constraint '{}' of table '{}' refers to it",
-                    self.record(id)?.definition.name,
-                    reference.name,
-                    referrer.name
-                )));
+                return Err(Error::constraint(
+                    SqlState::DependentObjectsStillExist,
+                    format!(
+                        "table '{}' can't be {done}: constraint '{}' of table '{}' refers to it",
+                        self.record(id)?.definition.name,
+                        reference.name,
+                        referrer.name
+                    ),
+                ));
             }
         }
         Ok(())
@@ -416,10 +429,13 @@ impl<'store> Transaction<'store> {
                 let missing = reference.referred.iter().find(|column| after.column_by_id(**column).is_none());
                 if let Some(missing) = missing {
                     let name = before.column_by_id(*missing).map_or("?", |column| column.name.as_str());
-                    return Err(Error::Constraint(format!(
-                        "column '{name}' of table '{}' can't be dropped: constraint '{}' of table '{}' refers to it",
-                        before.name, reference.name, referrer.name
-                    )));
+                    return Err(Error::constraint(
+                        SqlState::DependentObjectsStillExist,
+                        format!(
+                            "column '{name}' of table '{}' can't be dropped: constraint '{}' of table '{}' refers to it",
+                            before.name, reference.name, referrer.name
+                        ),
+                    ));
                 }
             }
         }
@@ -446,8 +462,10 @@ impl<'store> Transaction<'store> {
     pub fn drop_view(&mut self, name: &TableName) -> Result<()> {
         let id = match self.names_mut()?.get(name) {
             Some(NameEntry::View(id)) => *id,
-            Some(NameEntry::Table(_)) => return Err(Error::InvalidInput(format!("'{name}' is a table, not a view"))),
-            None => return Err(Error::InvalidInput(format!("view '{name}' does not exist"))),
+            Some(NameEntry::Table(_)) => {
+                return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a table, not a view")));
+            }
+            None => return Err(Error::invalid(SqlState::UndefinedTable, format!("view '{name}' does not exist"))),
         };
         self.names_mut()?.remove(name);
         self.changes.changed = true;
@@ -529,7 +547,9 @@ impl<'store> Transaction<'store> {
 
 /// What must hold of every definition, whoever made it.
 fn validate(definition: &TableDefinition) -> Result<()> {
-    let fail = |text: String| Err(Error::InvalidInput(format!("table '{}': {text}", definition.name)));
+    let fail = |text: String| {
+        Err(Error::invalid(SqlState::InvalidParameterValue, format!("table '{}': {text}", definition.name)))
+    };
     if definition.columns.is_empty() {
         return fail("a table needs at least one column".to_owned());
     }
@@ -561,10 +581,13 @@ fn require_compatible(before: &TableDefinition, after: &TableDefinition) -> Resu
     for column in &after.columns {
         match before.column_by_id(column.id) {
             None if column.id < before.next_column => {
-                return Err(Error::InvalidInput(format!(
-                    "column '{}' of table '{}' takes number {}, which is used up",
-                    column.name, after.name, column.id
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!(
+                        "column '{}' of table '{}' takes number {}, which is used up",
+                        column.name, after.name, column.id
+                    ),
+                ));
             }
             None => {}
             Some(old) if old.logical_type != column.logical_type => {

@@ -2,6 +2,7 @@
 //! change, the columns are written anew as a file of their own, and its records stay where they are. Records of other
 //! segments and of the delta are written as whole new ones.
 
+use crate::SqlState;
 use crate::decode::arrays::whole;
 use crate::lmdb::folder;
 use crate::open::shared::Store;
@@ -43,7 +44,10 @@ impl NewValues {
         batches.retain(|batch| batch.num_rows() > 0);
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         let Some(first) = batches.first().filter(|_| rows == ids.len()) else {
-            return Err(Error::InvalidInput(format!("{rows} rows of new values for {} records", ids.len())));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("{rows} rows of new values for {} records", ids.len()),
+            ));
         };
         let mut start = 0;
         let mut runs = Vec::with_capacity(batches.len());
@@ -132,7 +136,10 @@ impl Store {
         wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<WrittenValues> {
         if !table.takes_values(&values.columns) || !values.ids.is_sorted_by(|a, b| a < b) {
-            return Err(Error::InvalidInput(format!("new values for table {}", table.definition.name)));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("new values for table {}", table.definition.name),
+            ));
         }
         let writer = self.table_writer(table)?;
         let written_with = table.written_with(&values.columns);

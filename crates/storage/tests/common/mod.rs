@@ -137,7 +137,7 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T>) -> Error {
 /// What is said of a constraint that must be violated.
 pub fn violated(result: Result<()>) -> String {
     match refused(result) {
-        Error::Constraint(text) => text,
+        Error::Constraint(problem) => problem.text,
         other => panic!("another error: {other}"),
     }
 }

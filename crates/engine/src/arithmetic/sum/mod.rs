@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
     SetMonotonicity, Signature, StatisticsArgs, TypeSignature, TypeSignatureClass,
 };
 use distinct::DistinctSum;
+use gingham_storage::SqlState;
 use groups::GroupSums;
 pub(super) use groups::taken as rows_taken;
 use std::hash::Hash;
@@ -80,7 +81,7 @@ impl SummedType {
             (Self::Decimal(precision, _), _) => format!("decimal overflow: sum has more than {precision} digits"),
             (_, None) => "integer overflow: sum is out of range".to_string(),
         };
-        crate::Error::InvalidInput(text).into()
+        crate::Error::invalid(SqlState::NumericValueOutOfRange, text).into()
     }
 
     fn scalar(self, sum: Option<i128>) -> Result<ScalarValue> {

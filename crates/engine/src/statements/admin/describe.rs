@@ -19,8 +19,8 @@ use datafusion::sql::sqlparser::ast::{
     ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
 };
 use futures::StreamExt;
-use gingham_storage::DEFAULT_SCHEMA;
 use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::{DEFAULT_SCHEMA, SqlState};
 use std::sync::Arc;
 
 /// Runs DESCRIBE t and DESCRIBE SELECT ….
@@ -52,7 +52,7 @@ pub(crate) async fn show_columns(context: &StatementContext, options: &ShowState
             parent_type: None | Some(ShowStatementInParentType::Table | ShowStatementInParentType::View),
             parent_name: Some(name),
         }) => describe_table(context, &table_reference(name)?).await,
-        _ => Err(Error::InvalidInput("SHOW COLUMNS names a table: SHOW COLUMNS FROM t".into())),
+        _ => Err(Error::invalid(SqlState::SyntaxError, "SHOW COLUMNS names a table: SHOW COLUMNS FROM t")),
     }
 }
 
@@ -164,7 +164,9 @@ pub(crate) async fn explain(
 ) -> Result<Outcome> {
     match statement.statement.as_mut() {
         DataFusionStatement::Statement(inner) => only_queries(inner)?,
-        DataFusionStatement::Explain(_) => return Err(Error::InvalidInput("EXPLAIN of EXPLAIN makes no sense".into())),
+        DataFusionStatement::Explain(_) => {
+            return Err(Error::invalid(SqlState::SyntaxError, "EXPLAIN of EXPLAIN makes no sense"));
+        }
         other => return Err(refusal(&other.to_string())),
     }
     let (context, notes) = context.noting();

@@ -12,6 +12,7 @@ use crate::{Error, Result};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
+use gingham_storage::SqlState;
 use std::sync::{Arc, PoisonError};
 
 /// Runs PREPARE.
@@ -44,16 +45,17 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
         .collect::<Result<Vec<_>>>()?;
     let needed = query::parameters(&mut statement)?.len();
     if !types.is_empty() && types.len() != needed {
-        return Err(Error::InvalidInput(format!(
-            "PREPARE {name} gives {} types, but the statement has {needed} parameters",
-            types.len()
-        )));
+        return Err(Error::invalid(
+            SqlState::SyntaxError,
+            format!("PREPARE {name} gives {} types, but the statement has {needed} parameters", types.len()),
+        ));
     }
     let mut all = context.session.prepared.lock().unwrap_or_else(PoisonError::into_inner);
     if all.contains_key(&name) {
-        return Err(Error::InvalidInput(format!(
-            "prepared statement '{name}' already exists; DEALLOCATE {name} first"
-        )));
+        return Err(Error::invalid(
+            SqlState::DuplicatePreparedStatement,
+            format!("prepared statement '{name}' already exists; DEALLOCATE {name} first"),
+        ));
     }
     all.insert(name, Arc::new(PreparedStatement { statement: prepared, parameters: needed, types }));
     Ok(Outcome::Done)
@@ -85,14 +87,17 @@ pub(crate) async fn execute(
         [part] => part.as_ident().map(fold),
         _ => None,
     };
-    let name = name.ok_or_else(|| Error::InvalidInput("EXECUTE names a prepared statement".into()))?;
+    let name = name.ok_or_else(|| Error::invalid(SqlState::SyntaxError, "EXECUTE names a prepared statement"))?;
     let prepared = find(context, &name)?;
     let needed = prepared.parameters;
     if arguments.len() != needed {
-        return Err(Error::InvalidInput(format!(
-            "prepared statement '{name}' has {needed} parameters, but EXECUTE gives {} values",
-            arguments.len()
-        )));
+        return Err(Error::invalid(
+            SqlState::SyntaxError,
+            format!(
+                "prepared statement '{name}' has {needed} parameters, but EXECUTE gives {} values",
+                arguments.len()
+            ),
+        ));
     }
     let mut given = Vec::with_capacity(arguments.len());
     for (position, value) in values::evaluate(context, &arguments, parameters).await?.into_iter().enumerate() {
@@ -111,11 +116,10 @@ fn cast(
     data_type: &arrow::datatypes::DataType,
 ) -> Result<ScalarValue> {
     value.cast_to(data_type).map_err(|error| {
-        Error::InvalidInput(format!(
-            "parameter ${} of prepared statement '{name}': {}",
-            position + 1,
-            Error::from(error)
-        ))
+        Error::invalid(
+            SqlState::CannotCoerce,
+            format!("parameter ${} of prepared statement '{name}': {}", position + 1, Error::from(error)),
+        )
     })
 }
 
@@ -125,7 +129,10 @@ fn find(context: &StatementContext, name: &str) -> Result<Arc<PreparedStatement>
 }
 
 fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Error {
-    Error::InvalidInput(format!("prepared statement '{name}' does not exist{}", did_you_mean(name, names)))
+    Error::invalid(
+        SqlState::UndefinedPreparedStatement,
+        format!("prepared statement '{name}' does not exist{}", did_you_mean(name, names)),
+    )
 }
 
 /// Runs DEALLOCATE.

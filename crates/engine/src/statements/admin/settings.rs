@@ -8,6 +8,7 @@ use crate::{Error, Result};
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Set, ShowStatementOptions, Statement as Sql, Value};
+use gingham_storage::SqlState;
 
 /// Runs SET.
 pub(crate) async fn set(context: &StatementContext, statement: Set) -> Result<Outcome> {
@@ -24,7 +25,10 @@ pub(crate) async fn set(context: &StatementContext, statement: Set) -> Result<Ou
                     other => other.to_string(),
                 },
                 other => {
-                    return Err(Error::InvalidInput(format!("a time zone is a text such as '+02:00', not {other}")));
+                    return Err(Error::invalid(
+                        SqlState::InvalidParameterValue,
+                        format!("a time zone is a text such as '+02:00', not {other}"),
+                    ));
                 }
             };
             context.session.set_variable("timezone", &zone)?;
@@ -93,5 +97,5 @@ fn known_setting(context: &StatementContext, words: &[Ident]) -> Result<()> {
         return Ok(());
     }
     let suggestion = did_you_mean(&name, entries.iter().map(|entry| entry.key.as_str()));
-    Err(Error::InvalidInput(format!("setting '{name}' does not exist{suggestion}")))
+    Err(Error::invalid(SqlState::UndefinedObject, format!("setting '{name}' does not exist{suggestion}")))
 }

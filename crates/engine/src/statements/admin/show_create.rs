@@ -12,7 +12,9 @@ use datafusion::catalog::SchemaProvider;
 use datafusion::sql::sqlparser::ast::{ObjectName, ShowCreateObject};
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{ColumnDefinition, ColumnId, DEFAULT_SCHEMA, LogicalType, ReferenceDefinition, TableDefinition};
+use gingham_storage::{
+    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, LogicalType, ReferenceDefinition, SqlState, TableDefinition,
+};
 
 /// Runs SHOW CREATE TABLE and SHOW CREATE VIEW; each takes tables and views.
 pub(crate) fn run(context: &StatementContext, kind: &ShowCreateObject, name: &ObjectName) -> Result<Outcome> {
@@ -35,7 +37,10 @@ pub(crate) fn run(context: &StatementContext, kind: &ShowCreateObject, name: &Ob
         return Err(unsupported(format!("SHOW CREATE of an external table ('{name}')")));
     }
     if name.schema == "information_schema" || system_tables::NAMES.contains(&name.table.as_str()) {
-        return Err(Error::InvalidInput(format!("'{name}' is a system table, which no statement makes")));
+        return Err(Error::invalid(
+            SqlState::WrongObjectType,
+            format!("'{name}' is a system table, which no statement makes"),
+        ));
     }
     Err(context.unknown_table(&name))
 }

@@ -9,6 +9,7 @@ use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
     Statement as Sql, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, TransactionModifier,
 };
+use gingham_storage::SqlState;
 use std::sync::Arc;
 
 /// Whether a statement ends the transaction, as one may that was rolled back already.
@@ -115,7 +116,7 @@ fn open(context: &StatementContext, what: &str) -> Result<Arc<Use>> {
 }
 
 fn none(what: &str) -> Error {
-    Error::InvalidInput(format!("there is no transaction to {what}; BEGIN starts one"))
+    Error::invalid(SqlState::NoActiveSqlTransaction, format!("there is no transaction to {what}; BEGIN starts one"))
 }
 
 fn refuse_chain(verb: &str, chain: bool) -> Result<()> {

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind};
 use datafusion::sql::sqlparser::parser::Parser;
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{ColumnId, TableDefinition, TableName};
+use gingham_storage::{ColumnId, SqlState, TableDefinition, TableName};
 
 /// Runs ALTER TABLE.
 pub(crate) async fn run(context: &StatementContext, statement: AlterTable) -> Result<Outcome> {
@@ -100,7 +100,10 @@ fn apply(
 fn add(scope: &ConstraintScope<'_>, definition: &mut TableDefinition, rows: u64, column: &ColumnDef) -> Result<()> {
     let name = fold(&column.name);
     if definition.column(&name).is_some() {
-        return Err(Error::InvalidInput(format!("column '{name}' already exists in table '{}'", definition.name)));
+        return Err(Error::invalid(
+            SqlState::DuplicateColumn,
+            format!("column '{name}' already exists in table '{}'", definition.name),
+        ));
     }
     let logical_type = types::logical_type(&name, &column.data_type)?;
     let mut constraints = Constraints::default();
@@ -124,17 +127,18 @@ fn add(scope: &ConstraintScope<'_>, definition: &mut TableDefinition, rows: u64,
 pub(crate) fn find(definition: &TableDefinition, name: &str) -> Result<ColumnId> {
     let existing = definition.columns.iter().map(|column| column.name.as_str());
     definition.column(name).map(|column| column.id).ok_or_else(|| {
-        Error::InvalidInput(format!(
-            "column '{name}' does not exist in table '{}'{}",
-            definition.name,
-            did_you_mean(name, existing)
-        ))
+        Error::invalid(
+            SqlState::UndefinedColumn,
+            format!("column '{name}' does not exist in table '{}'{}", definition.name, did_you_mean(name, existing)),
+        )
     })
 }
 
 fn drop_column(snapshot: &Snapshot, definition: &mut TableDefinition, name: &str) -> Result<()> {
     let id = find(definition, name)?;
-    let used = |by: String| Err(Error::Constraint(format!("column '{name}' can't be dropped: {by}")));
+    let used = |by: String| {
+        Err(Error::constraint(SqlState::DependentObjectsStillExist, format!("column '{name}' can't be dropped: {by}")))
+    };
     if let Some(key) = definition.keys.iter().find(|key| key.columns.contains(&id)) {
         return used(format!("it is in the key '{}'", key.name));
     }
@@ -170,7 +174,10 @@ fn rename_column(definition: &mut TableDefinition, old: &str, new: &str) -> Resu
         return Ok(());
     }
     if definition.column(new).is_some() {
-        return Err(Error::InvalidInput(format!("column '{new}' already exists in table '{}'", definition.name)));
+        return Err(Error::invalid(
+            SqlState::DuplicateColumn,
+            format!("column '{new}' already exists in table '{}'", definition.name),
+        ));
     }
     for check in &mut definition.checks {
         check.condition = with_column_renamed(&check.condition, old, new)?;
@@ -199,10 +206,10 @@ fn rename_table(
         return Ok(());
     }
     if scope.snapshot.tables.contains_key(&to) || scope.snapshot.views.contains_key(&to) {
-        return Err(Error::InvalidInput(format!("'{to}' already exists")));
+        return Err(Error::invalid(SqlState::DuplicateTable, format!("'{to}' already exists")));
     }
     if crate::session::system_tables::NAMES.contains(&to.table.as_str()) {
-        return Err(Error::InvalidInput(format!("'{to}' is a system table; choose another name")));
+        return Err(Error::invalid(SqlState::ReservedName, format!("'{to}' is a system table; choose another name")));
     }
     definition.name = to;
     Ok(())

@@ -8,8 +8,8 @@ use crate::sql::names::fold;
 use crate::statements::ddl::definition;
 use crate::statements::table_reference;
 use crate::{Error, Result};
-use gingham_storage::TableDefinition;
 use gingham_storage::model::{Arrangement, ColumnDesign, has_segments};
+use gingham_storage::{SqlState, TableDefinition};
 use std::sync::Arc;
 
 /// Runs the statement.
@@ -117,7 +117,10 @@ fn set_column(definition: &mut TableDefinition, name: &str, options: &[(String, 
             "encoding" => own.encoding = layout::encoding(value)?,
             "segment_bits" => {
                 own.segment_bits = Some(value.trim().parse().map_err(|_| {
-                    Error::InvalidInput(format!("column '{name}': segment_bits is 256 or 512, not '{value}'"))
+                    Error::invalid(
+                        SqlState::InvalidParameterValue,
+                        format!("column '{name}': segment_bits is 256 or 512, not '{value}'"),
+                    )
                 })?);
             }
             _ => return Err(unknown(key, "a column", &["packing", "encoding", "segment_bits"])),
@@ -125,17 +128,21 @@ fn set_column(definition: &mut TableDefinition, name: &str, options: &[(String, 
     }
     let packing = definition.design.choice(column).packing;
     if options.iter().any(|(key, _)| key == "segment_bits") && !has_segments(packing) {
-        return Err(Error::InvalidInput(format!(
-            "column '{name}' can't have segment_bits with packing {packing}: only vbp has segments"
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("column '{name}' can't have segment_bits with packing {packing}: only vbp has segments"),
+        ));
     }
     Ok(())
 }
 
 fn unknown(key: &str, of: &str, known: &[&str]) -> Error {
-    Error::InvalidInput(format!(
-        "option '{key}' does not exist (the options of {of} are {}){}",
-        known.join(", "),
-        did_you_mean(key, known.iter().copied())
-    ))
+    Error::invalid(
+        SqlState::InvalidParameterValue,
+        format!(
+            "option '{key}' does not exist (the options of {of} are {}){}",
+            known.join(", "),
+            did_you_mean(key, known.iter().copied())
+        ),
+    )
 }

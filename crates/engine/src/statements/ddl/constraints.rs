@@ -11,7 +11,9 @@ use datafusion::sql::sqlparser::ast::{
     Ident, IndexColumn, NullsDistinctOption, ReferentialAction, TableConstraint,
 };
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{CheckDefinition, ColumnId, KeyDefinition, LogicalType, ReferenceDefinition, TableDefinition};
+use gingham_storage::{
+    CheckDefinition, ColumnId, KeyDefinition, LogicalType, ReferenceDefinition, SqlState, TableDefinition,
+};
 
 /// What a definition is resolved against.
 pub(crate) struct ConstraintScope<'a> {
@@ -137,7 +139,7 @@ impl ConstraintNames {
     fn give(&mut self, given: Option<String>, parts: &[&str]) -> Result<String> {
         let name = match given {
             Some(name) if self.used.contains(&name) => {
-                return Err(Error::InvalidInput(format!("constraint '{name}' appears twice")));
+                return Err(Error::invalid(SqlState::DuplicateObject, format!("constraint '{name}' appears twice")));
             }
             Some(name) => name,
             None => {
@@ -178,7 +180,10 @@ pub(crate) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>> {
 fn add_key(definition: &mut TableDefinition, key: KeyConstraint, names: &mut ConstraintNames) -> Result<()> {
     let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
     if key.primary && definition.keys.iter().any(|key| key.primary) {
-        return Err(Error::InvalidInput(format!("table '{}' has two PRIMARY KEYs", definition.name)));
+        return Err(Error::invalid(
+            SqlState::InvalidTableDefinition,
+            format!("table '{}' has two PRIMARY KEYs", definition.name),
+        ));
     }
     let columns = find_columns(definition, &key.columns, kind)?;
     if key.primary {
@@ -199,14 +204,17 @@ pub(crate) fn find_columns(definition: &TableDefinition, names: &[String], what:
     for name in names {
         let existing = definition.columns.iter().map(|column| column.name.as_str());
         let column = definition.column(name).ok_or_else(|| {
-            Error::InvalidInput(format!(
-                "{what} names column '{name}', which table '{}' does not have{}",
-                definition.name,
-                did_you_mean(name, existing)
-            ))
+            Error::invalid(
+                SqlState::UndefinedColumn,
+                format!(
+                    "{what} names column '{name}', which table '{}' does not have{}",
+                    definition.name,
+                    did_you_mean(name, existing)
+                ),
+            )
         })?;
         if columns.contains(&column.id) {
-            return Err(Error::InvalidInput(format!("{what} names column '{name}' twice")));
+            return Err(Error::invalid(SqlState::DuplicateColumn, format!("{what} names column '{name}' twice")));
         }
         columns.push(column.id);
     }
@@ -253,27 +261,36 @@ fn resolve(
     let primary = || target.keys.iter().find(|key| key.primary).map(|key| key.columns.clone());
     let referred = if reference.referred_columns.is_empty() {
         primary().ok_or_else(|| {
-            Error::InvalidInput(format!("table '{referred_name}' has no PRIMARY KEY; name the columns referred to"))
+            Error::invalid(
+                SqlState::InvalidForeignKey,
+                format!("table '{referred_name}' has no PRIMARY KEY; name the columns referred to"),
+            )
         })?
     } else {
         let theirs: Vec<String> = reference.referred_columns.iter().map(fold).collect();
         find_columns(target, &theirs, "REFERENCES")?
     };
     if referred.len() != columns.len() {
-        return Err(Error::InvalidInput(format!(
-            "FOREIGN KEY ({}) refers to {} of '{referred_name}'; both sides have as many columns",
-            own.join(", "),
-            if referred.len() == 1 { "1 column".to_owned() } else { format!("{} columns", referred.len()) }
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidForeignKey,
+            format!(
+                "FOREIGN KEY ({}) refers to {} of '{referred_name}'; both sides have as many columns",
+                own.join(", "),
+                if referred.len() == 1 { "1 column".to_owned() } else { format!("{} columns", referred.len()) }
+            ),
+        ));
     }
     let same = |key: &KeyDefinition| {
         key.columns.len() == referred.len() && referred.iter().all(|column| key.columns.contains(column))
     };
     if !target.keys.iter().any(same) {
-        return Err(Error::InvalidInput(format!(
-            "REFERENCES {referred_name} ({}): these columns are not its PRIMARY KEY and not UNIQUE",
-            column_names(target, &referred).join(", ")
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidForeignKey,
+            format!(
+                "REFERENCES {referred_name} ({}): these columns are not its PRIMARY KEY and not UNIQUE",
+                column_names(target, &referred).join(", ")
+            ),
+        ));
     }
     same_types(definition, &columns, target, &referred)?;
     let parts: Vec<&str> = own.iter().map(String::as_str).chain(["fkey"]).collect();
@@ -294,10 +311,13 @@ fn same_types(
     for (own, theirs) in columns.iter().zip(referred) {
         let (Some(own), Some(theirs)) = (definition.column_by_id(*own), target.column_by_id(*theirs)) else { continue };
         if !comparable(&own.logical_type, &theirs.logical_type) {
-            return Err(Error::InvalidInput(format!(
-                "column '{}' is {}, but refers to '{}.{}', which is {}; give both the same type",
-                own.name, own.logical_type, target.name, theirs.name, theirs.logical_type
-            )));
+            return Err(Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!(
+                    "column '{}' is {}, but refers to '{}.{}', which is {}; give both the same type",
+                    own.name, own.logical_type, target.name, theirs.name, theirs.logical_type
+                ),
+            ));
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{CreateTable, Query, Statement as Sql};
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::Store;
-use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 
 /// Where a new table or view goes.
@@ -31,7 +31,10 @@ pub(crate) fn place(context: &StatementContext, reference: &TableReference, temp
     let name = context.name(reference)?;
     let (store, snapshot) = if temporary {
         if names_schema(reference) {
-            return Err(Error::InvalidInput(format!("a temporary table has no schema; name it '{}'", name.table)));
+            return Err(Error::invalid(
+                SqlState::InvalidTableDefinition,
+                format!("a temporary table has no schema; name it '{}'", name.table),
+            ));
         }
         let store = context.session.temp_store()?;
         let snapshot = match &context.temp {
@@ -43,19 +46,22 @@ pub(crate) fn place(context: &StatementContext, reference: &TableReference, temp
         (Arc::clone(&context.session.engine.store), Arc::clone(&context.snapshot))
     };
     if name.table.is_empty() {
-        return Err(Error::InvalidInput("the name of a table or view can't be empty".into()));
+        return Err(Error::invalid(SqlState::InvalidName, "the name of a table or view can't be empty"));
     }
     if name.schema == "information_schema" {
-        return Err(Error::InvalidInput("schema 'information_schema' takes no tables or views of others".into()));
+        return Err(Error::invalid(
+            SqlState::InsufficientPrivilege,
+            "schema 'information_schema' takes no tables or views of others",
+        ));
     }
     if name.schema != DEFAULT_SCHEMA && !snapshot.schemas.contains(&name.schema) {
         return Err(context.unknown_table(&name));
     }
     if crate::session::system_tables::NAMES.contains(&name.table.as_str()) {
-        return Err(Error::InvalidInput(format!("'{name}' is a system table; choose another name")));
+        return Err(Error::invalid(SqlState::ReservedName, format!("'{name}' is a system table; choose another name")));
     }
     if name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table) {
-        return Err(Error::InvalidInput(format!("'{name}' already exists as an external table")));
+        return Err(Error::invalid(SqlState::DuplicateTable, format!("'{name}' already exists as an external table")));
     }
     Ok(CreateTarget { name, store, snapshot })
 }
@@ -68,19 +74,19 @@ pub(crate) async fn run(
 ) -> Result<Outcome> {
     definition::refuse_clauses(&statement)?;
     if statement.or_replace && statement.if_not_exists {
-        return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
+        return Err(Error::invalid(SqlState::SyntaxError, "OR REPLACE and IF NOT EXISTS exclude each other"));
     }
     let reference = table_reference(&statement.name)?;
     let place = place(context, &reference, statement.temporary)?;
     if place.snapshot.views.contains_key(&place.name) {
-        return Err(Error::InvalidInput(format!("'{}' already exists and is a view", place.name)));
+        return Err(Error::invalid(SqlState::DuplicateTable, format!("'{}' already exists and is a view", place.name)));
     }
     let exists = place.snapshot.tables.contains_key(&place.name);
     if exists && statement.if_not_exists {
         return Ok(if statement.query.is_some() { Outcome::Affected(0) } else { Outcome::Done });
     }
     if exists && !statement.or_replace {
-        return Err(Error::InvalidInput(format!("table '{}' already exists", place.name)));
+        return Err(Error::invalid(SqlState::DuplicateTable, format!("table '{}' already exists", place.name)));
     }
     match statement.query.clone() {
         Some(query) => create_as(context, statement, place, *query, parameters).await,
@@ -104,7 +110,9 @@ pub(crate) fn for_load(
 ) -> Result<(Arc<Store>, TableDefinition)> {
     let place = place(context, reference, false)?;
     let columns_text = columns.unwrap_or("c INT");
-    let wrong = |why: String| Error::InvalidInput(format!("the schema '{columns_text}' is not a list of columns{why}"));
+    let wrong = |why: String| {
+        Error::invalid(SqlState::SyntaxError, format!("the schema '{columns_text}' is not a list of columns{why}"))
+    };
     let parsed = crate::statements::parse_single(&format!("CREATE TABLE t ({columns_text})"));
     let crate::statements::Statement::Sql(statement) = parsed.map_err(|error| wrong(format!(": {error}")))? else {
         return Err(wrong(String::new()));

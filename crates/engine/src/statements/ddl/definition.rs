@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle,
     SqlOption, TableConstraint, Value,
 };
-use gingham_storage::{ColumnDefinition, ColumnId, Design, LogicalType, TableDefinition, TableName};
+use gingham_storage::{ColumnDefinition, ColumnId, Design, LogicalType, SqlState, TableDefinition, TableName};
 
 /// The definition that a CREATE TABLE asks for. `source` is the schema of its query, for CREATE TABLE AS.
 pub(crate) fn build(
@@ -34,7 +34,10 @@ pub(crate) fn build(
         }
     }
     if definition.columns.is_empty() {
-        return Err(Error::InvalidInput(format!("table '{}' needs at least one column", definition.name)));
+        return Err(Error::invalid(
+            SqlState::InvalidTableDefinition,
+            format!("table '{}' needs at least one column", definition.name),
+        ));
     }
     for constraint in &statement.constraints {
         constraints.add(constraint)?;
@@ -57,12 +60,15 @@ fn columns_of_query(
     constraints: &mut Constraints,
 ) -> Result<()> {
     if !given.is_empty() && given.len() != source.fields().len() {
-        return Err(Error::InvalidInput(format!(
-            "table '{}' is given {} columns, but its query has {}",
-            definition.name,
-            given.len(),
-            source.fields().len()
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidTableDefinition,
+            format!(
+                "table '{}' is given {} columns, but its query has {}",
+                definition.name,
+                given.len(),
+                source.fields().len()
+            ),
+        ));
     }
     for (position, field) in source.fields().iter().enumerate() {
         let column = given.get(position);
@@ -70,7 +76,10 @@ fn columns_of_query(
         let logical_type = match column {
             Some(column) if column.data_type != DataType::Unspecified => types::logical_type(&name, &column.data_type)?,
             _ if field.data_type().is_null() => {
-                return Err(Error::InvalidInput(format!("column '{name}' is NULL without a type; cast it")));
+                return Err(Error::invalid(
+                    SqlState::InvalidTableDefinition,
+                    format!("column '{name}' is NULL without a type; cast it"),
+                ));
             }
             _ => LogicalType::from_arrow(&name, field.data_type())?,
         };
@@ -85,10 +94,13 @@ fn columns_of_query(
 /// Adds a column with a number of its own, nullable and without a default.
 fn push_column(definition: &mut TableDefinition, name: String, logical_type: LogicalType) -> Result<()> {
     if definition.column(&name).is_some() {
-        return Err(Error::InvalidInput(format!("column '{name}' appears twice in table '{}'", definition.name)));
+        return Err(Error::invalid(
+            SqlState::DuplicateColumn,
+            format!("column '{name}' appears twice in table '{}'", definition.name),
+        ));
     }
     if name.is_empty() {
-        return Err(Error::InvalidInput("a column's name can't be empty".into()));
+        return Err(Error::invalid(SqlState::InvalidName, "a column's name can't be empty"));
     }
     let id: ColumnId = definition.next_column;
     definition.next_column += 1;
@@ -113,13 +125,16 @@ pub(crate) fn add_column(
             ColumnOption::Null | ColumnOption::NotNull => {
                 let nullable = *option == ColumnOption::Null;
                 if allows_null.replace(nullable).is_some_and(|before| before != nullable) {
-                    return Err(Error::InvalidInput(format!("column '{name}' is both NULL and NOT NULL")));
+                    return Err(Error::invalid(
+                        SqlState::SyntaxError,
+                        format!("column '{name}' is both NULL and NOT NULL"),
+                    ));
                 }
                 added.nullable = nullable;
             }
             ColumnOption::Default(expression) => {
                 if added.default.replace(expression.to_string()).is_some() {
-                    return Err(Error::InvalidInput(format!("column '{name}' has two defaults")));
+                    return Err(Error::invalid(SqlState::SyntaxError, format!("column '{name}' has two defaults")));
                 }
             }
             ColumnOption::PrimaryKey(_)
@@ -133,7 +148,7 @@ pub(crate) fn add_column(
         }
     }
     if primary && allows_null == Some(true) {
-        return Err(Error::InvalidInput(format!("column '{name}' is NULL and in the PRIMARY KEY")));
+        return Err(Error::invalid(SqlState::SyntaxError, format!("column '{name}' is NULL and in the PRIMARY KEY")));
     }
     Ok(())
 }
@@ -155,10 +170,13 @@ pub(crate) fn check_default(scope: &ConstraintScope<'_>, column: &ColumnDefiniti
     let planned = expression::default(&scope.context.state, &column.name, text)?;
     let data_type = planned.data_type(&Schema::empty())?;
     if !crate::statements::dml::ingest::assignable(&data_type, &column.logical_type) {
-        return Err(Error::InvalidInput(format!(
-            "DEFAULT {text} of column '{}' is of type {data_type}, which does not convert to {}",
-            column.name, column.logical_type
-        )));
+        return Err(Error::invalid(
+            SqlState::DatatypeMismatch,
+            format!(
+                "DEFAULT {text} of column '{}' is of type {data_type}, which does not convert to {}",
+                column.name, column.logical_type
+            ),
+        ));
     }
     if expression::is_constant(&scope.context.state, &column.name, text)? {
         expression::default_value(&scope.context.state, column, text)?;
@@ -176,10 +194,13 @@ fn options(scope: &ConstraintScope<'_>, options: &CreateTableOptions, definition
     };
     let given = |name: &str| options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     if let Some((key, _)) = options.iter().find(|(key, _)| !NAMES.contains(&key.as_str())) {
-        return Err(Error::InvalidInput(format!(
-            "option '{key}' does not exist (the options of a table are layout, packing, encoding, sort_by, page_size and deletes){}",
-            did_you_mean(key, NAMES)
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "option '{key}' does not exist (the options of a table are layout, packing, encoding, sort_by, page_size and deletes){}",
+                did_you_mean(key, NAMES)
+            ),
+        ));
     }
     set_layout(scope.context, definition, given("layout"))?;
     for key in layout::PAGE_OPTIONS {
@@ -224,7 +245,7 @@ pub(crate) fn pairs(options: &[SqlOption], place: &str) -> Result<Vec<(String, S
         };
         let key = key.value.to_ascii_lowercase();
         if pairs.iter().any(|(other, _)| *other == key) {
-            return Err(Error::InvalidInput(format!("option '{key}' is given twice")));
+            return Err(Error::invalid(SqlState::InvalidParameterValue, format!("option '{key}' is given twice")));
         }
         pairs.push((key, option_value(value)?));
     }
@@ -238,7 +259,10 @@ fn option_value(value: &Expr) -> Result<String> {
             Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Ok(text.clone()),
             other => Ok(other.to_string()),
         },
-        other => Err(Error::InvalidInput(format!("an option's value is a text such as 'column', not {other}"))),
+        other => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("an option's value is a text such as 'column', not {other}"),
+        )),
     }
 }
 
@@ -255,14 +279,17 @@ pub(crate) fn sort_by(definition: &TableDefinition, text: &str) -> Result<Vec<Co
         };
         let names = definition.columns.iter().map(|column| column.name.as_str());
         let column = definition.column(&name).ok_or_else(|| {
-            Error::InvalidInput(format!(
-                "sort_by names column '{name}', which table '{}' does not have{}",
-                definition.name,
-                did_you_mean(&name, names)
-            ))
+            Error::invalid(
+                SqlState::UndefinedColumn,
+                format!(
+                    "sort_by names column '{name}', which table '{}' does not have{}",
+                    definition.name,
+                    did_you_mean(&name, names)
+                ),
+            )
         })?;
         if columns.contains(&column.id) {
-            return Err(Error::InvalidInput(format!("sort_by names column '{name}' twice")));
+            return Err(Error::invalid(SqlState::DuplicateColumn, format!("sort_by names column '{name}' twice")));
         }
         columns.push(column.id);
     }

@@ -17,7 +17,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuil
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::sql::parser::DFParserBuilder;
-use gingham_storage::{ColumnDefinition, Datum};
+use gingham_storage::{ColumnDefinition, Datum, SqlState};
 use std::sync::Arc;
 
 /// A condition over a table's columns: BOOLEAN, of one row, and the same each time it is asked.
@@ -31,10 +31,13 @@ pub(crate) fn check(
     let (expression, schema) = analyze(state, schema, condition, &what)?;
     let data_type = expression.get_type(&schema)?;
     if !matches!(data_type, DataType::Boolean | DataType::Null) {
-        return Err(Error::InvalidInput(format!("{what} is of type {data_type}, not BOOLEAN")));
+        return Err(Error::invalid(SqlState::DatatypeMismatch, format!("{what} is of type {data_type}, not BOOLEAN")));
     }
     if let Some(function) = volatile(&expression)? {
-        return Err(Error::InvalidInput(format!("{what} calls {function}, whose result changes from call to call")));
+        return Err(Error::invalid(
+            SqlState::InvalidObjectDefinition,
+            format!("{what} calls {function}, whose result changes from call to call"),
+        ));
     }
     physical(state, expression, schema)
 }
@@ -76,19 +79,12 @@ pub(crate) fn default_value(state: &SessionState, column: &ColumnDefinition, tex
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let one_row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options)?;
     let values = planned.evaluate(&one_row)?.into_array(1)?;
-    ingest::single_value(&values, column).map_err(|error| match error {
-        Error::InvalidInput(detail) => Error::InvalidInput(format!("DEFAULT {text}: {detail}")),
-        Error::Constraint(detail) => Error::Constraint(format!("DEFAULT {text}: {detail}")),
-        other => other,
-    })
+    ingest::single_value(&values, column).map_err(|error| error.about(format_args!("DEFAULT {text}")))
 }
 
 /// Plans `text` over one table and runs the analyzer over it, which brings type coercion and checked arithmetic.
 fn analyze(state: &SessionState, schema: &SchemaRef, text: &str, what: &str) -> Result<(Expr, DFSchema)> {
-    let in_context = |error: datafusion::error::DataFusionError| match Error::from(error) {
-        Error::InvalidInput(detail) => Error::InvalidInput(format!("{what}: {detail}")),
-        other => other,
-    };
+    let in_context = |error: datafusion::error::DataFusionError| Error::from(error).about(what);
     let unqualified = DFSchema::try_from(schema.as_ref().clone())?;
     let parser = DFParserBuilder::new(text).with_dialect(&Gingham).build();
     let mut parsed = parser.and_then(|mut parser| parser.parse_into_expr()).map_err(in_context)?;

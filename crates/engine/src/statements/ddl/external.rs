@@ -8,7 +8,7 @@ use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::sql::parser::{CreateExternalTable, Statement as DataFusionStatement};
-use gingham_storage::DEFAULT_SCHEMA;
+use gingham_storage::{DEFAULT_SCHEMA, SqlState};
 
 /// Runs CREATE EXTERNAL TABLE.
 pub(crate) async fn create(context: &StatementContext, statement: CreateExternalTable) -> Result<Outcome> {
@@ -22,17 +22,20 @@ pub(crate) async fn create(context: &StatementContext, statement: CreateExternal
     refuse_constraints(&statement)?;
     statement.locations.iter().try_for_each(|location| local(location))?;
     if statement.or_replace && statement.if_not_exists {
-        return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
+        return Err(Error::invalid(SqlState::SyntaxError, "OR REPLACE and IF NOT EXISTS exclude each other"));
     }
     let name = context.name(&crate::statements::table_reference(&statement.name)?)?;
     if name.schema != DEFAULT_SCHEMA {
         return Err(unsupported(format!("an external table in another schema than {DEFAULT_SCHEMA} ('{name}')")));
     }
     if crate::session::system_tables::NAMES.contains(&name.table.as_str()) {
-        return Err(Error::InvalidInput(format!("'{name}' is a system table; choose another name")));
+        return Err(Error::invalid(SqlState::ReservedName, format!("'{name}' is a system table; choose another name")));
     }
     if context.find_table(&name).is_some() || crate::statements::is_view(context, &name) {
-        return Err(Error::InvalidInput(format!("'{name}' already exists and is not an external table")));
+        return Err(Error::invalid(
+            SqlState::WrongObjectType,
+            format!("'{name}' already exists and is not an external table"),
+        ));
     }
     let externals = &context.session.externals;
     if externals.table_exist(&name.table) {
@@ -40,7 +43,7 @@ pub(crate) async fn create(context: &StatementContext, statement: CreateExternal
             return Ok(Outcome::Done);
         }
         if !statement.or_replace {
-            return Err(Error::InvalidInput(format!("external table '{name}' already exists")));
+            return Err(Error::invalid(SqlState::DuplicateTable, format!("external table '{name}' already exists")));
         }
     }
     let plan = context.plan(DataFusionStatement::CreateExternalTable(statement), None).await?;
@@ -50,19 +53,23 @@ pub(crate) async fn create(context: &StatementContext, statement: CreateExternal
     let file_type = command.file_type.to_ascii_uppercase();
     let missing = |location: &&String| !exists(location);
     if let Some(location) = command.locations.iter().find(missing) {
-        return Err(Error::InvalidInput(format!(
-            "external table '{name}': there is no file or folder at '{location}'"
-        )));
+        return Err(Error::invalid(
+            SqlState::UndefinedFile,
+            format!("external table '{name}': there is no file or folder at '{location}'"),
+        ));
     }
     let factory = context.state.table_factories().get(&file_type).ok_or_else(|| {
-        Error::InvalidInput(format!("STORED AS {file_type} does not exist; files are PARQUET, CSV, JSON and ARROW"))
+        Error::invalid(
+            SqlState::UndefinedObject,
+            format!("STORED AS {file_type} does not exist; files are PARQUET, CSV, JSON and ARROW"),
+        )
     })?;
     let table = factory.create(context.state.as_ref(), &command).await?;
     if table.schema().fields().is_empty() {
-        return Err(Error::InvalidInput(format!(
-            "external table '{name}' has no columns: there is no file at '{}'",
-            command.locations.join("', '")
-        )));
+        return Err(Error::invalid(
+            SqlState::UndefinedFile,
+            format!("external table '{name}' has no columns: there is no file at '{}'", command.locations.join("', '")),
+        ));
     }
     externals.deregister_table(&name.table)?;
     externals.register_table(name.table.clone(), table)?;

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{CreateIndex, IndexType, ObjectName};
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::Store;
-use gingham_storage::{ColumnId, TableDefinition, TableId};
+use gingham_storage::{ColumnId, SqlState, TableDefinition, TableId};
 use std::sync::Arc;
 
 /// Runs CREATE INDEX.
@@ -56,12 +56,18 @@ pub(crate) async fn create(context: &StatementContext, statement: CreateIndex) -
                 if if_not_exists {
                     return Ok(Outcome::Done);
                 }
-                return Err(Error::InvalidInput(format!("index '{name}' already exists, of table '{}'", table.name)));
+                return Err(Error::invalid(
+                    SqlState::DuplicateTable,
+                    format!("index '{name}' already exists, of table '{}'", table.name),
+                ));
             }
             name
         }
         None if if_not_exists => {
-            return Err(Error::InvalidInput("CREATE INDEX IF NOT EXISTS needs the name of the index".into()));
+            return Err(Error::invalid(
+                SqlState::SyntaxError,
+                "CREATE INDEX IF NOT EXISTS needs the name of the index",
+            ));
         }
         None => free_name(snapshot, definition, &columns),
     };
@@ -80,7 +86,12 @@ fn index_name(name: &ObjectName) -> Result<String> {
         _ => None,
     }
     .filter(|name| !name.is_empty())
-    .ok_or_else(|| Error::InvalidInput(format!("'{name}' is not the name of an index, which stands without a schema")))
+    .ok_or_else(|| {
+        Error::invalid(
+            SqlState::InvalidName,
+            format!("'{name}' is not the name of an index, which stands without a schema"),
+        )
+    })
 }
 
 /// `table_a_b_idx`, or that with a number behind it.
@@ -119,10 +130,13 @@ pub(crate) async fn drop_indexes(context: &StatementContext, names: &[ObjectName
         });
         match holder {
             Some((_, table, true)) => {
-                return Err(Error::Constraint(format!(
-                    "index '{}' can't be dropped: constraint '{}' of table '{}' needs it",
-                    place.table, place.table, table.name
-                )));
+                return Err(Error::constraint(
+                    SqlState::DependentObjectsStillExist,
+                    format!(
+                        "index '{}' can't be dropped: constraint '{}' of table '{}' needs it",
+                        place.table, place.table, table.name
+                    ),
+                ));
             }
             Some((store, table, false)) => found.push((Arc::clone(store), table.id, place.table)),
             None if if_exists => {}
@@ -130,10 +144,13 @@ pub(crate) async fn drop_indexes(context: &StatementContext, names: &[ObjectName
                 let tables = stores.iter().flat_map(|(snapshot, _)| snapshot.tables.values());
                 let known: Vec<String> =
                     tables.flat_map(|table| table.definition.indexes.iter().map(|index| index.name.clone())).collect();
-                return Err(Error::InvalidInput(format!(
-                    "index '{place}' does not exist{}",
-                    did_you_mean(&place.table, known.iter().map(String::as_str))
-                )));
+                return Err(Error::invalid(
+                    SqlState::UndefinedObject,
+                    format!(
+                        "index '{place}' does not exist{}",
+                        did_you_mean(&place.table, known.iter().map(String::as_str))
+                    ),
+                ));
             }
         }
     }

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use gingham_storage::store::Store;
 use gingham_storage::write::Transaction;
-use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 
 /// Runs CREATE SCHEMA.
@@ -30,16 +30,19 @@ pub(crate) async fn create_schema(context: &StatementContext, statement: Sql) ->
     };
     let name = schema_of(name)?;
     if name.is_empty() {
-        return Err(Error::InvalidInput("the name of a schema can't be empty".into()));
+        return Err(Error::invalid(SqlState::InvalidName, "the name of a schema can't be empty"));
     }
     if name == BARE_NAMES {
-        return Err(Error::InvalidInput(format!("schema '{name}' is Gingham's own; choose another name")));
+        return Err(Error::invalid(
+            SqlState::InsufficientPrivilege,
+            format!("schema '{name}' is Gingham's own; choose another name"),
+        ));
     }
     if name == "information_schema" || name == DEFAULT_SCHEMA || context.snapshot.schemas.contains(&name) {
         if if_not_exists {
             return Ok(Outcome::Done);
         }
-        return Err(Error::InvalidInput(format!("schema '{name}' already exists")));
+        return Err(Error::invalid(SqlState::DuplicateSchema, format!("schema '{name}' already exists")));
     }
     write(context, &context.session.engine.store, move |transaction| Ok(transaction.create_schema(&name)?)).await?;
     Ok(Outcome::Done)
@@ -50,9 +53,12 @@ fn schema_of(name: &ObjectName) -> Result<String> {
     match name.0.as_slice() {
         [part] => match part.as_ident() {
             Some(ident) => Ok(fold(ident)),
-            None => Err(Error::InvalidInput(format!("'{name}' is not the name of a schema"))),
+            None => Err(Error::invalid(SqlState::InvalidName, format!("'{name}' is not the name of a schema"))),
         },
-        _ => Err(Error::InvalidInput(format!("'{name}' is not the name of a schema; a schema stands within no other"))),
+        _ => Err(Error::invalid(
+            SqlState::InvalidName,
+            format!("'{name}' is not the name of a schema; a schema stands within no other"),
+        )),
     }
 }
 
@@ -91,20 +97,24 @@ async fn drop_schemas(context: &StatementContext, names: &[String], if_exists: b
     let mut going: Vec<String> = Vec::new();
     for name in names {
         if name == DEFAULT_SCHEMA || name == "information_schema" {
-            return Err(Error::InvalidInput(format!("schema '{name}' can't be dropped")));
+            return Err(Error::invalid(SqlState::InsufficientPrivilege, format!("schema '{name}' can't be dropped")));
         }
         if !context.snapshot.schemas.contains(name) {
             if if_exists {
                 continue;
             }
             let schemas = context.snapshot.schemas.iter().map(String::as_str);
-            return Err(Error::InvalidInput(format!("schema '{name}' does not exist{}", did_you_mean(name, schemas))));
+            return Err(Error::invalid(
+                SqlState::UndefinedSchema,
+                format!("schema '{name}' does not exist{}", did_you_mean(name, schemas)),
+            ));
         }
         let mut inside = context.snapshot.tables.keys().chain(context.snapshot.views.keys());
         if !cascade && inside.any(|key| key.schema == *name) {
-            return Err(Error::InvalidInput(format!(
-                "schema '{name}' is not empty; DROP SCHEMA {name} CASCADE drops all that is in it"
-            )));
+            return Err(Error::invalid(
+                SqlState::DependentObjectsStillExist,
+                format!("schema '{name}' is not empty; DROP SCHEMA {name} CASCADE drops all that is in it"),
+            ));
         }
         if !going.contains(name) {
             going.push(name.clone());
@@ -133,7 +143,10 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
                 let name = context.name(&table_reference(name)?)?;
                 let known = context.snapshot.views.keys().map(ToString::to_string).collect::<Vec<_>>();
                 let suggestion = did_you_mean(&name.to_string(), known.iter().map(String::as_str));
-                return Err(Error::InvalidInput(format!("view '{name}' does not exist{suggestion}")));
+                return Err(Error::invalid(
+                    SqlState::UndefinedTable,
+                    format!("view '{name}' does not exist{suggestion}"),
+                ));
             }
             None => return Err(context.unknown_table(&context.name(&table_reference(name)?)?)),
         }
@@ -179,23 +192,29 @@ fn find(context: &StatementContext, views: bool, reference: &TableReference) -> 
     for (snapshot, store) in kept {
         let (is_table, is_view) = (snapshot.tables.contains_key(&name), snapshot.views.contains_key(&name));
         if is_table && views {
-            return Err(Error::InvalidInput(format!("'{name}' is a table; use DROP TABLE")));
+            return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a table; use DROP TABLE")));
         }
         if is_view && !views {
-            return Err(Error::InvalidInput(format!("'{name}' is a view; use DROP VIEW")));
+            return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a view; use DROP VIEW")));
         }
         if is_table || is_view {
             return Ok(Some(DroppedObject::Kept { store: Arc::clone(store), name }));
         }
         if name.schema == DEFAULT_SCHEMA && session.externals.table_exist(&name.table) {
             if views {
-                return Err(Error::InvalidInput(format!("'{name}' is an external table; use DROP TABLE")));
+                return Err(Error::invalid(
+                    SqlState::WrongObjectType,
+                    format!("'{name}' is an external table; use DROP TABLE"),
+                ));
             }
             return Ok(Some(DroppedObject::External(name.table)));
         }
     }
     if crate::session::system_tables::NAMES.contains(&name.table.as_str()) || name.schema == "information_schema" {
-        return Err(Error::InvalidInput(format!("'{name}' is a system table and can't be dropped")));
+        return Err(Error::invalid(
+            SqlState::WrongObjectType,
+            format!("'{name}' is a system table and can't be dropped"),
+        ));
     }
     Ok(None)
 }

@@ -5,7 +5,7 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryLength, CharLengthUnits, CharacterLength, DataType, ExactNumberInfo, TimezoneInfo,
 };
-use gingham_storage::{LogicalType, Unit};
+use gingham_storage::{LogicalType, SqlState, Unit};
 
 /// Precision and scale of DECIMAL without any, as DataFusion's casts have it.
 const PLAIN_DECIMAL: (u8, i8) = (38, 10);
@@ -68,7 +68,7 @@ pub(crate) fn logical_type(column: &str, data_type: &DataType) -> Result<Logical
         Sql::Binary(None) | Sql::Blob(None) | Sql::Bytes(None) | Sql::Bytea => LogicalType::Binary,
         Sql::Varbinary(None | Some(BinaryLength::Max)) => LogicalType::Binary,
         Sql::Unspecified => {
-            return Err(Error::InvalidInput(format!("column '{column}' has no type")));
+            return Err(Error::invalid(SqlState::SyntaxError, format!("column '{column}' has no type")));
         }
         _ => return Err(refused(column, data_type)),
     })
@@ -109,14 +109,16 @@ fn decimal(column: &str, data_type: &DataType, info: &ExactNumberInfo) -> Result
         ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
     };
     if precision == 0 || precision > MAX_PRECISION {
-        return Err(Error::InvalidInput(format!(
-            "column '{column}' has type {data_type}, but the precision must be from 1 to {MAX_PRECISION}"
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("column '{column}' has type {data_type}, but the precision must be from 1 to {MAX_PRECISION}"),
+        ));
     }
     if scale < 0 || scale > precision as i64 {
-        return Err(Error::InvalidInput(format!(
-            "column '{column}' has type {data_type}, but the scale must be from 0 to the precision"
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("column '{column}' has type {data_type}, but the scale must be from 0 to the precision"),
+        ));
     }
     Ok(LogicalType::Decimal { precision: precision as u8, scale: scale as i8 })
 }
@@ -145,10 +147,10 @@ fn character_limit(column: &str, data_type: &DataType, length: &CharacterLength)
         ))),
         CharacterLength::IntegerLength { length, .. } => match u32::try_from(length) {
             Ok(limit) if limit > 0 => Ok(Some(limit)),
-            _ => Err(Error::InvalidInput(format!(
-                "column '{column}' has type {data_type}, but the length must be from 1 to {}",
-                u32::MAX
-            ))),
+            _ => Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("column '{column}' has type {data_type}, but the length must be from 1 to {}", u32::MAX),
+            )),
         },
     }
 }
@@ -163,7 +165,7 @@ mod tests {
         let data_type = Parser::new(&Gingham)
             .try_with_sql(text)
             .and_then(|mut parser| parser.parse_data_type())
-            .map_err(|error| Error::InvalidInput(error.to_string()))?;
+            .map_err(|error| Error::invalid(SqlState::SyntaxError, error.to_string()))?;
         logical_type("c", &data_type)
     }
 

@@ -11,7 +11,7 @@ use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement as Sql};
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 use std::sync::Arc;
 
 /// Runs CREATE VIEW.
@@ -19,18 +19,21 @@ pub(crate) async fn run(context: &StatementContext, statement: CreateView) -> Re
     refuse_clauses(&statement)?;
     let CreateView { or_replace, name, columns, mut query, if_not_exists, temporary, .. } = statement;
     if or_replace && if_not_exists {
-        return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
+        return Err(Error::invalid(SqlState::SyntaxError, "OR REPLACE and IF NOT EXISTS exclude each other"));
     }
     let place = create::place(context, &table_reference(&name)?, temporary)?;
     if place.snapshot.tables.contains_key(&place.name) {
-        return Err(Error::InvalidInput(format!("'{}' already exists and is a table", place.name)));
+        return Err(Error::invalid(
+            SqlState::DuplicateTable,
+            format!("'{}' already exists and is a table", place.name),
+        ));
     }
     if place.snapshot.views.contains_key(&place.name) {
         if if_not_exists {
             return Ok(Outcome::Done);
         }
         if !or_replace {
-            return Err(Error::InvalidInput(format!("view '{}' already exists", place.name)));
+            return Err(Error::invalid(SqlState::DuplicateTable, format!("view '{}' already exists", place.name)));
         }
     }
     let mut names = Vec::with_capacity(columns.len());
@@ -60,28 +63,31 @@ async fn validate(
     for reference in context.state.resolve_table_references(&statement)? {
         let used = context.name(&reference)?;
         if used == *name && (!temporary || !names_schema(&reference)) {
-            return Err(Error::InvalidInput(format!("view '{name}' refers to itself")));
+            return Err(Error::invalid(SqlState::InvalidRecursion, format!("view '{name}' refers to itself")));
         }
         let is_temp = |temp: &Arc<Snapshot>| temp.tables.contains_key(&used) || temp.views.contains_key(&used);
         let is_external = || used.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&used.table);
         let of_session = (!names_schema(&reference) && context.temp.as_ref().is_some_and(is_temp)) || is_external();
         if of_session && !temporary {
-            return Err(Error::InvalidInput(format!(
-                "view '{name}' refers to '{used}', which only this session has; use CREATE TEMP VIEW"
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidTableDefinition,
+                format!("view '{name}' refers to '{used}', which only this session has; use CREATE TEMP VIEW"),
+            ));
         }
     }
     let bound = context.defining(name.clone(), temporary).bind(query.clone(), None).await?;
     if let Some(parameter) = bound.plan.get_parameter_names()?.into_iter().next() {
-        return Err(Error::InvalidInput(format!("view '{name}' has the parameter {parameter}; a view has none")));
+        return Err(Error::invalid(
+            SqlState::InvalidTableDefinition,
+            format!("view '{name}' has the parameter {parameter}; a view has none"),
+        ));
     }
     let all = &bound.names.0;
     if names.len() > all.len() {
-        return Err(Error::InvalidInput(format!(
-            "view '{name}' is given {} columns, but its query has {}",
-            names.len(),
-            all.len()
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidTableDefinition,
+            format!("view '{name}' is given {} columns, but its query has {}", names.len(), all.len()),
+        ));
     }
     // What a text stands for may be called otherwise by a later version.
     let is_plain = |name: &String| name.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -92,9 +98,10 @@ async fn validate(
     for (position, heading) in all.iter().enumerate() {
         let column = names.get(position).unwrap_or(heading).as_str();
         if seen.contains(&column) {
-            return Err(Error::InvalidInput(format!(
-                "column '{column}' appears twice in view '{name}'; give one another name with AS"
-            )));
+            return Err(Error::invalid(
+                SqlState::DuplicateColumn,
+                format!("column '{column}' appears twice in view '{name}'; give one another name with AS"),
+            ));
         }
         seen.push(column);
     }

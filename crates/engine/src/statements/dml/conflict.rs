@@ -18,7 +18,7 @@ use datafusion::sql::sqlparser::ast::{
     OnConflict, OnConflictAction, TableAlias, TableFactor, With,
 };
 use gingham_storage::write::Conflicts;
-use gingham_storage::{KeyDefinition, TableDefinition};
+use gingham_storage::{KeyDefinition, SqlState, TableDefinition};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -45,10 +45,10 @@ impl Upsert {
     ) -> Result<FoundRecords> {
         let definition = &target.table.definition;
         if *definition != self.written_for {
-            return Err(Error::InvalidInput(format!(
-                "table '{}' was altered while rows were made for it; try again",
-                definition.name
-            )));
+            return Err(Error::invalid(
+                SqlState::ObjectNotInPrerequisiteState,
+                format!("table '{}' was altered while rows were made for it; try again", definition.name),
+            ));
         }
         let keys = keys_of(definition, self.on.conflict_target.as_ref())?;
         let returning = self.returning.is_some();
@@ -59,18 +59,21 @@ impl Upsert {
             }
             OnConflictAction::DoUpdate(update) => {
                 let [key] = keys.as_slice() else {
-                    return Err(Error::InvalidInput(
+                    return Err(Error::invalid(
+                        SqlState::SyntaxError,
                         "ON CONFLICT DO UPDATE needs the columns of the key whose conflicts it is about: \
-                         ON CONFLICT (column, …) DO UPDATE"
-                            .into(),
+                         ON CONFLICT (column, …) DO UPDATE",
                     ));
                 };
                 let conflicts = conflicts(target, key, &self.proposed).await?;
                 if conflicts.first.iter().enumerate().any(|(row, first)| row != *first) {
-                    return Err(Error::Constraint(format!(
-                        "INSERT … ON CONFLICT DO UPDATE of table '{}': two of the new rows have the same key (constraint '{}')",
-                        target.table.definition.name, key.name
-                    )));
+                    return Err(Error::constraint(
+                        SqlState::CardinalityViolation,
+                        format!(
+                            "INSERT … ON CONFLICT DO UPDATE of table '{}': two of the new rows have the same key (constraint '{}')",
+                            target.table.definition.name, key.name
+                        ),
+                    ));
                 }
                 let free: Vec<bool> = conflicts.exists.iter().map(|exists| !exists).collect();
                 let new = FoundRecords::insert(context, target, pick(&self.proposed, &free)?, returning).await?;
@@ -95,10 +98,10 @@ fn keys_of(definition: &TableDefinition, target: Option<&ConflictTarget>) -> Res
             let wanted = name.to_string();
             let found = definition.keys.iter().find(|key| key.name == wanted || format!("\"{}\"", key.name) == wanted);
             let missing = || {
-                Error::InvalidInput(format!(
-                    "table '{}' has no PRIMARY KEY and no UNIQUE that is called {wanted}",
-                    definition.name
-                ))
+                Error::invalid(
+                    SqlState::UndefinedObject,
+                    format!("table '{}' has no PRIMARY KEY and no UNIQUE that is called {wanted}", definition.name),
+                )
             };
             Ok(vec![found.ok_or_else(missing)?.clone()])
         }
@@ -110,11 +113,14 @@ fn keys_of(definition: &TableDefinition, target: Option<&ConflictTarget>) -> Res
             }
             let same = |key: &&KeyDefinition| key.columns.iter().copied().collect::<HashSet<_>>() == ids;
             let missing = || {
-                Error::InvalidInput(format!(
-                    "ON CONFLICT ({}): these columns are not the PRIMARY KEY of table '{}' and not UNIQUE",
-                    names.join(", "),
-                    definition.name
-                ))
+                Error::invalid(
+                    SqlState::InvalidColumnReference,
+                    format!(
+                        "ON CONFLICT ({}): these columns are not the PRIMARY KEY of table '{}' and not UNIQUE",
+                        names.join(", "),
+                        definition.name
+                    ),
+                )
             };
             Ok(vec![definition.keys.iter().find(same).ok_or_else(missing)?.clone()])
         }

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableObject, With};
-use gingham_storage::TableDefinition;
+use gingham_storage::{SqlState, TableDefinition};
 use std::sync::Arc;
 
 /// Runs INSERT.
@@ -139,7 +139,7 @@ fn columns(definition: &TableDefinition, statement: &Insert) -> Result<Option<Ve
             _ => None,
         };
         let Some(ident) = ident else {
-            return Err(Error::InvalidInput(format!("'{name}' is not the name of a column")));
+            return Err(Error::invalid(SqlState::UndefinedColumn, format!("'{name}' is not the name of a column")));
         };
         columns.push(fold(ident));
     }
@@ -152,7 +152,10 @@ pub(crate) fn check_columns(definition: &TableDefinition, names: &[String]) -> R
     for (position, name) in names.iter().enumerate() {
         crate::statements::ddl::alter::find(definition, name)?;
         if names[..position].contains(name) {
-            return Err(Error::InvalidInput(format!("column '{name}' appears twice in the list of columns")));
+            return Err(Error::invalid(
+                SqlState::DuplicateColumn,
+                format!("column '{name}' appears twice in the list of columns"),
+            ));
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, TableFactor, TableWithJoins,
     With,
 };
+use gingham_storage::SqlState;
 
 /// MERGE.
 pub(crate) struct Merging {
@@ -165,14 +166,15 @@ async fn inserted(
     change::refuse("MERGE … INSERT", &[(insert.insert_predicate.is_some(), "WHERE")])?;
     let MergeInsertKind::Values(values) = &insert.kind else { return Err(unsupported("MERGE … INSERT ROW".into())) };
     let [row] = values.rows.as_slice() else {
-        return Err(Error::InvalidInput("MERGE … INSERT has one row of VALUES".into()));
+        return Err(Error::invalid(SqlState::SyntaxError, "MERGE … INSERT has one row of VALUES"));
     };
     let given = insert.columns.iter().map(|name| match name.0.as_slice() {
         [part] => part.as_ident().map(fold),
         _ => None,
     });
     let given = given.collect::<Option<Vec<_>>>();
-    let given = given.ok_or_else(|| Error::InvalidInput("MERGE … INSERT (…) names columns of the table".into()))?;
+    let given =
+        given.ok_or_else(|| Error::invalid(SqlState::SyntaxError, "MERGE … INSERT (…) names columns of the table"))?;
     insert::check_columns(definition, &given)?;
     let given = Some(given.as_slice()).filter(|given| !given.is_empty());
     let ingest = Ingest::new(context, &target.store, &target.table, given)?;

@@ -11,7 +11,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, SelectItem, SetExpr, UnaryOperator, Value, Values};
 use futures::TryStreamExt;
-use gingham_storage::TableDefinition;
+use gingham_storage::{SqlState, TableDefinition};
 use std::sync::Arc;
 
 /// Rows of a batch.
@@ -98,12 +98,15 @@ pub(crate) async fn read(
     let mut computed: Vec<(usize, Expr)> = Vec::new();
     for (number, row) in rows.rows.iter().enumerate() {
         if row.content.len() != width {
-            return Err(Error::InvalidInput(format!(
-                "row {} has {}, but {} to be filled",
-                number + 1,
-                count(row.content.len(), "value"),
-                if width == 1 { "1 column is".to_owned() } else { format!("{width} columns are") },
-            )));
+            return Err(Error::invalid(
+                SqlState::SyntaxError,
+                format!(
+                    "row {} has {}, but {} to be filled",
+                    number + 1,
+                    count(row.content.len(), "value"),
+                    if width == 1 { "1 column is".to_owned() } else { format!("{width} columns are") },
+                ),
+            ));
         }
         for (position, expression) in row.content.iter().enumerate() {
             let value = if is_default(expression) {
@@ -143,7 +146,7 @@ async fn blame(
     all: Error,
 ) -> Error {
     for one in expressions {
-        let Err(Error::InvalidInput(detail)) = compute(context, std::slice::from_ref(one), parameters.clone()).await
+        let Err(error @ Error::InvalidInput(_)) = compute(context, std::slice::from_ref(one), parameters.clone()).await
         else {
             continue;
         };
@@ -152,7 +155,7 @@ async fn blame(
             None => definition.columns.get(position).map(|column| column.name.as_str()),
             Some(given) => given.get(position).map(String::as_str),
         };
-        return Error::InvalidInput(format!("row {row}, column '{}': {detail}", column.unwrap_or_default()));
+        return error.about(format_args!("row {row}, column '{}'", column.unwrap_or_default()));
     }
     all
 }
@@ -210,7 +213,9 @@ fn literal(expression: &Expr, parameters: Option<&ParamValues>) -> Result<Option
             Value::Number(digits, false) => number(digits),
             Value::Placeholder(name) => match parameters {
                 Some(parameters) => Some(parameters.get_placeholders_with_values(name)?.value),
-                None => return Err(Error::InvalidInput(format!("parameter {name} has no value"))),
+                None => {
+                    return Err(Error::invalid(SqlState::UndefinedParameter, format!("parameter {name} has no value")));
+                }
             },
             _ => None,
         },

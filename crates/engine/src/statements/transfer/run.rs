@@ -15,6 +15,7 @@ use datafusion::logical_expr::dml::CopyTo;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use futures::TryStreamExt;
+use gingham_storage::SqlState;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -48,8 +49,12 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
 fn read_options(copy: &CopyFrom) -> Result<LoadOptions> {
     let mut options = LoadOptions::default();
     for (name, value) in &copy.options {
-        let wrong =
-            |expected: &str| Error::InvalidInput(format!("COPY FROM: option '{name}' is {expected}, not '{value}'"));
+        let wrong = |expected: &str| {
+            Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("COPY FROM: option '{name}' is {expected}, not '{value}'"),
+            )
+        };
         match name.strip_prefix("format.").unwrap_or(name) {
             "format" => {
                 options.format = Some(match value.to_ascii_lowercase().as_str() {
@@ -82,11 +87,14 @@ fn read_options(copy: &CopyFrom) -> Result<LoadOptions> {
             "quote" | "escape" if value == "\"" => {}
             "quote" | "escape" => return Err(wrong("a double quote")),
             _ => {
-                return Err(Error::InvalidInput(format!(
-                    "COPY FROM has no option '{name}' (the options are {}){}",
-                    READ_OPTIONS.join(", "),
-                    did_you_mean(name, READ_OPTIONS.iter().copied())
-                )));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!(
+                        "COPY FROM has no option '{name}' (the options are {}){}",
+                        READ_OPTIONS.join(", "),
+                        did_you_mean(name, READ_OPTIONS.iter().copied())
+                    ),
+                ));
             }
         }
     }
@@ -129,10 +137,10 @@ async fn copied(
     let bound = context.bind(query, parameters).await?;
     let names = &bound.names.0;
     if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
-        return Err(Error::InvalidInput(format!(
-            "column '{}' appears twice in COPY; give one another name with AS",
-            names[twice]
-        )));
+        return Err(Error::invalid(
+            SqlState::DuplicateColumn,
+            format!("column '{}' appears twice in COPY; give one another name with AS", names[twice]),
+        ));
     }
     match context.plan(DataFusionStatement::CopyTo(statement), None).await? {
         LogicalPlan::Copy(copy) => Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(bound.with_names()?), ..copy })),

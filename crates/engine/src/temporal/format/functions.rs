@@ -1,5 +1,6 @@
 //! to_char, to_date and to_timestamp.
 
+use crate::error::invalid;
 use crate::functions::over_arrays;
 use crate::temporal::column::{DayAndTime, as_type, days_and_times};
 use crate::temporal::format::number::{NumberDigits, Template};
@@ -12,7 +13,7 @@ use crate::temporal::zones::ZONE;
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Float64Type, IntervalMonthDayNanoType, TimeUnit};
-use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::functions::datetime;
 use datafusion::logical_expr::{
@@ -101,10 +102,12 @@ impl ScalarUDFImpl for ByTemplate {
                 Ok(vec![value, DataType::Utf8])
             }
             (FormatTarget::Char, [value, _]) => {
-                plan_err!("to_char takes a date, a time, an interval or a number, not {value}")
+                invalid!(UndefinedFunction, "to_char takes a date, a time, an interval or a number, not {value}")
             }
-            (FormatTarget::Char, _) => plan_err!("to_char takes a value and a template, not {} values", types.len()),
-            (_, []) => plan_err!("{} takes a text", self.name),
+            (FormatTarget::Char, _) => {
+                invalid!(UndefinedFunction, "to_char takes a value and a template, not {} values", types.len())
+            }
+            (_, []) => invalid!(UndefinedFunction, "{} takes a text", self.name),
             _ => Ok(types.to_vec()),
         }
     }
@@ -166,7 +169,9 @@ impl ByTemplate {
             };
             match read(text, known.items(template)).and_then(|read| self.value(read)) {
                 Ok(value) => values.push(Some(value)),
-                Err(problem) => return exec_err!("{}('{text}', '{template}'): {problem}", self.name),
+                Err(problem) => {
+                    return invalid!(InvalidParameterValue, "{}('{text}', '{template}'): {problem}", self.name);
+                }
             }
         }
         as_type(values.into_iter().collect(), result)
@@ -241,7 +246,7 @@ fn numbers(values: &ArrayRef, templates: &StringArray) -> Result<ArrayRef> {
         }
         let template = match Template::read(templates.value(row)) {
             Ok(template) => template,
-            Err(problem) => return exec_err!("{problem}"),
+            Err(problem) => return invalid!(InvalidParameterValue, "{problem}"),
         };
         texts.push(Some(template.write(&digits(values, row, template.behind))));
     }

@@ -7,6 +7,7 @@
 //! | `zone` | offsets of time zones |
 //! | `write` | writing all of them |
 
+use gingham_storage::{Problem, SqlState};
 mod interval;
 mod moment;
 mod write;
@@ -30,11 +31,15 @@ pub(super) enum Misread {
 
 impl Misread {
     /// The message about a text that was to be a `what`.
-    pub(super) fn problem(self, text: &str, what: &str) -> String {
-        match self {
-            Self::Form => format!("value '{text}' is not a valid {what}"),
-            Self::Range => format!("value '{text}' is out of range for {what}"),
-            Self::Now => format!("value '{text}' would be another {what} each time; use now() or current_date"),
-        }
+    pub(super) fn problem(self, text: &str, what: &str) -> Problem {
+        let (state, text) = match self {
+            Self::Form => (SqlState::InvalidDatetimeFormat, format!("value '{text}' is not a valid {what}")),
+            Self::Range => (SqlState::DatetimeFieldOverflow, format!("value '{text}' is out of range for {what}")),
+            Self::Now => {
+                let text = format!("value '{text}' would be another {what} each time; use now() or current_date");
+                (SqlState::InvalidDatetimeFormat, text)
+            }
+        };
+        Problem::new(state, text)
     }
 }

@@ -1,5 +1,6 @@
 //! What a design can't be, refused by name.
 
+use crate::SqlState;
 use crate::model::design::{
     ColumnDesign, Design, EncodingChoice, GroupText, Layout, Packing, SEGMENT_ROWS, is_page_size, plain_bits,
 };
@@ -12,59 +13,81 @@ impl Design {
         let table = &definition.name;
         let name = |id: ColumnId| match definition.column_by_id(id) {
             Some(column) => Ok(column),
-            None => {
-                Err(Error::InvalidInput(format!("the design of table '{table}' names column {id}, which is not there")))
-            }
+            None => Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("the design of table '{table}' names column {id}, which is not there"),
+            )),
         };
         if let Some(heap) = &self.heap
             && *self != Self::of_pages(*heap)
         {
-            return Err(Error::InvalidInput(format!(
-                "layout {} has neither groups nor packings nor encodings of single columns (table '{table}')",
-                heap.layout
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "layout {} has neither groups nor packings nor encodings of single columns (table '{table}')",
+                    heap.layout
+                ),
+            ));
         }
         let mut seen = Vec::new();
         for group in &self.groups {
             if group.columns.is_empty() {
-                return Err(Error::InvalidInput(format!("a group of the design of table '{table}' has no columns")));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!("a group of the design of table '{table}' has no columns"),
+                ));
             }
             for id in &group.columns {
                 let column = name(*id)?;
                 if seen.contains(id) {
                     let column = &column.name;
-                    return Err(Error::InvalidInput(format!("column '{column}' is in two groups of table '{table}'")));
+                    return Err(Error::invalid(
+                        SqlState::InvalidParameterValue,
+                        format!("column '{column}' is in two groups of table '{table}'"),
+                    ));
                 }
                 seen.push(*id);
             }
         }
         self.layouts().try_for_each(validate_layout)?;
         if self.packing != Packing::Native && self.layout != Layout::Column {
-            return Err(Error::InvalidInput(format!(
-                "layout {} can't have packing {}: packings other than native need the layout column",
-                self.layout,
-                self.packing.name()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "layout {} can't have packing {}: packings other than native need the layout column",
+                    self.layout,
+                    self.packing.name()
+                ),
+            ));
         }
         if self.chunk_multiple().is_none() {
-            return Err(Error::InvalidInput(format!(
-                "the chunks of {} have no common multiple of at most {SEGMENT_ROWS} records, which a segment has; \
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "the chunks of {} have no common multiple of at most {SEGMENT_ROWS} records, which a segment has; \
                  choose numbers that divide each other",
-                self.text(definition)
-            )));
+                    self.text(definition)
+                ),
+            ));
         }
         validate_segment_bits(self.segment_bits)?;
         if !is_page_size(self.page_size) {
-            return Err(Error::InvalidInput(format!(
-                "a dense page has 4096 bytes or another multiple of 4096 up to 65536, not {} (table '{table}')",
-                self.page_size
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "a dense page has 4096 bytes or another multiple of 4096 up to 65536, not {} (table '{table}')",
+                    self.page_size
+                ),
+            ));
         }
         for (at, own) in self.columns.iter().enumerate() {
             let column = name(own.column)?;
             if self.columns[..at].iter().any(|other| other.column == own.column) {
                 let column = &column.name;
-                return Err(Error::InvalidInput(format!("the design of table '{table}' has column '{column}' twice")));
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!("the design of table '{table}' has column '{column}' twice"),
+                ));
             }
             self.validate_column(definition, column, own)?;
         }
@@ -78,7 +101,7 @@ impl Design {
         own: &ColumnDesign,
     ) -> Result<()> {
         let ColumnDefinition { name, logical_type, .. } = column;
-        let refuse = |text: String| Err(Error::InvalidInput(text));
+        let refuse = |text: String| Err(Error::invalid(SqlState::InvalidParameterValue, text));
         match (own.encoding, logical_type.class()) {
             (EncodingChoice::Dictionary, ValueClass::Integer | ValueClass::Float) => {
                 return refuse(format!(
@@ -134,7 +157,10 @@ impl Design {
         let ColumnDefinition { name, logical_type, .. } = column;
         let layout = self.layout_of(own.column);
         let refuse = |why: String| {
-            Err(Error::InvalidInput(format!("column '{name}' can't have packing {packing} in dense pages: {why}")))
+            Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("column '{name}' can't have packing {packing} in dense pages: {why}"),
+            ))
         };
         if !layout.is_dense() {
             return refuse(format!(
@@ -175,11 +201,16 @@ impl Design {
 
 fn validate_layout(layout: Layout) -> Result<()> {
     match layout {
-        Layout::MemPax(0) => Err(Error::InvalidInput("mempax(0): a chunk has at least one record".into())),
-        Layout::MemPax(k) if k as usize > SEGMENT_ROWS => Err(Error::InvalidInput(format!(
-            "mempax({k}): a chunk of {k} records is more than a segment, which has {SEGMENT_ROWS}; \
+        Layout::MemPax(0) => {
+            Err(Error::invalid(SqlState::InvalidParameterValue, "mempax(0): a chunk has at least one record"))
+        }
+        Layout::MemPax(k) if k as usize > SEGMENT_ROWS => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!(
+                "mempax({k}): a chunk of {k} records is more than a segment, which has {SEGMENT_ROWS}; \
              the layout with all of a segment in one chunk is column"
-        ))),
+            ),
+        )),
         _ => Ok(()),
     }
 }
@@ -188,5 +219,5 @@ fn validate_segment_bits(bits: u16) -> Result<()> {
     if bits == 256 || bits == 512 {
         return Ok(());
     }
-    Err(Error::InvalidInput(format!("segments of vbp have 256 or 512 records, not {bits}")))
+    Err(Error::invalid(SqlState::InvalidParameterValue, format!("segments of vbp have 256 or 512 records, not {bits}")))
 }

@@ -1,5 +1,6 @@
 //! Changes to a PAX page: section 4.2's insertions, updates and deletions.
 
+use crate::SqlState;
 use crate::model::heap_options::{Deletes, HeapLayout};
 use crate::pages::attribute::{AttributeForm, Field, PageSchema};
 use crate::pages::bit;
@@ -24,8 +25,12 @@ impl PaxPage<Vec<u8>> {
         let attributes = schema.attributes.len();
         let head = Head { deletes, ..Head::new(HeapLayout::Pax, table, number, attributes) };
         let need = Need { positions: 1, ids: 1, used: vec![0; attributes] };
-        let frame = frame::plan(schema, length, &need, average)
-            .ok_or_else(|| Error::InvalidInput(format!("a record of table {} does not fit a page", schema.table)))?;
+        let frame = frame::plan(schema, length, &need, average).ok_or_else(|| {
+            Error::invalid(
+                SqlState::ProgramLimitExceeded,
+                format!("a record of table {} does not fit a page", schema.table),
+            )
+        })?;
         let (bytes, schema) = (vec![0; length], Arc::clone(schema));
         let mut page = Self { bytes, head, schema, starts: frame.starts, reorganised: 0 };
         (page.head.capacity, page.head.ids) = (frame.capacity as u16, frame.ids as u16);

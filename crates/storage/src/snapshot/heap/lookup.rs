@@ -1,5 +1,6 @@
 //! Records of a heap table that an index finds, at one commit.
 
+use crate::SqlState;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_record::RecordId;
 use crate::lmdb::index_entries::{entry_head, entry_key, entry_record, is_alone};
@@ -17,12 +18,10 @@ pub(crate) fn key_of(schema: &PageSchema, index: &IndexDefinition, values: &[Dat
     let place = |column: &ColumnId| attributes.iter().position(|own| own.column == *column);
     let places: Vec<usize> = index.columns.iter().filter_map(place).collect();
     if places.len() != values.len() {
-        return Err(Error::InvalidInput(format!(
-            "index '{}' has {} columns, {} values are given",
-            index.name,
-            places.len(),
-            values.len()
-        )));
+        return Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("index '{}' has {} columns, {} values are given", index.name, places.len(), values.len()),
+        ));
     }
     let mut fields = Vec::with_capacity(places.len());
     for (at, value) in places.iter().zip(values) {

@@ -1,6 +1,7 @@
 //! A load that goes on in another write transaction: what its writer knows, without the transaction, and what it does in
 //! pieces so that none of these transactions becomes large.
 
+use crate::SqlState;
 use crate::lmdb::heap_keys::PAGES;
 use crate::lmdb::heap_record::RecordId;
 use crate::lmdb::records::TableRecord;
@@ -80,7 +81,10 @@ impl HeapWriter<'_, '_> {
     /// statement changes besides.
     pub(crate) fn finish_for(mut self, record: TableRecord) -> Result<()> {
         if record.definition.id != self.state.record.definition.id {
-            return Err(Error::InvalidInput(format!("table '{}' has another number now", record.definition.name)));
+            return Err(Error::invalid(
+                SqlState::ObjectNotInPrerequisiteState,
+                format!("table '{}' has another number now", record.definition.name),
+            ));
         }
         self.state.record = record;
         self.finish()

@@ -1,5 +1,6 @@
 //! A heap table within the write transaction: its pages as they are read and changed, until they are written back.
 
+use crate::SqlState;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_keys::{OVERFLOW, is_page, key};
 use crate::lmdb::heap_record::{HeapRecord, RecordId};
@@ -112,12 +113,15 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     pub fn insert(&mut self, record: &[Datum]) -> Result<RecordId> {
         self.end_load()?;
         if record.len() != self.state.schema.attributes().len() {
-            return Err(Error::InvalidInput(format!(
-                "table {} has {} columns, the record {}",
-                self.state.schema.table,
-                self.state.schema.attributes().len(),
-                record.len()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "table {} has {} columns, the record {}",
+                    self.state.schema.table,
+                    self.state.schema.attributes().len(),
+                    record.len()
+                ),
+            ));
         }
         let schema = Arc::clone(&self.state.schema);
         let fields = schema.attributes().iter().zip(record).map(|(own, value)| Ok(own.field(value)?.into()));
@@ -153,12 +157,15 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     pub(crate) fn field_columns(&self, batch: &RecordBatch) -> Result<Vec<FieldColumn>> {
         let schema = &self.state.schema;
         if batch.num_columns() != schema.attributes().len() {
-            return Err(Error::InvalidInput(format!(
-                "{} columns can't be stored in table '{}', which has {}",
-                batch.num_columns(),
-                schema.table,
-                schema.attributes().len()
-            )));
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!(
+                    "{} columns can't be stored in table '{}', which has {}",
+                    batch.num_columns(),
+                    schema.table,
+                    schema.attributes().len()
+                ),
+            ));
         }
         FieldColumn::of_batch(schema.attributes(), batch.columns())
     }
@@ -171,11 +178,17 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         let mut fields: Vec<(usize, OwnedField)> = Vec::with_capacity(changes.len());
         for (column, value) in changes {
             let at = schema.attributes().iter().position(|own| own.column == *column).ok_or_else(|| {
-                Error::InvalidInput(format!("table {} has no column of number {column}", schema.table))
+                Error::invalid(
+                    SqlState::UndefinedColumn,
+                    format!("table {} has no column of number {column}", schema.table),
+                )
             })?;
             if fields.iter().any(|(other, _)| *other == at) {
                 let name = &schema.attributes()[at].name;
-                return Err(Error::InvalidInput(format!("column '{name}' of table {} is changed twice", schema.table)));
+                return Err(Error::invalid(
+                    SqlState::DuplicateColumn,
+                    format!("column '{name}' of table {} is changed twice", schema.table),
+                ));
             }
             let field = schema.attributes()[at].field(value)?;
             self.state.bounds[at].add(&field);
@@ -244,7 +257,10 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         let mut changed = Vec::with_capacity(columns.len());
         for (column, array) in columns.iter().zip(values.columns()) {
             let at = place(column).ok_or_else(|| {
-                Error::InvalidInput(format!("table {} has no column of number {column}", schema.table))
+                Error::invalid(
+                    SqlState::UndefinedColumn,
+                    format!("table {} has no column of number {column}", schema.table),
+                )
             })?;
             let fields = FieldColumn::new(&schema.attributes()[at], array)?;
             fields.add_to(&mut self.state.bounds[at]);
@@ -273,7 +289,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     pub(crate) fn gone(&self, id: RecordId) -> Error {
-        Error::InvalidInput(format!("table {} has no record {id}", self.state.schema.table))
+        Error::invalid(SqlState::InvalidParameterValue, format!("table {} has no record {id}", self.state.schema.table))
     }
 
     /// Deletes a record; false when there is none of that id.
@@ -355,20 +371,22 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// The error for a record that fits no page.
     pub(crate) fn too_large(&self) -> Error {
-        Error::InvalidInput(format!(
-            "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
-            self.state.schema.table, self.state.heap.options.page_bytes
-        ))
+        Error::invalid(
+            SqlState::ProgramLimitExceeded,
+            format!(
+                "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
+                self.state.schema.table, self.state.heap.options.page_bytes
+            ),
+        )
     }
 
     /// Keeps a value that is too long for a page.
     fn store(&mut self, value: &[u8]) -> Result<OverflowReference> {
         let length = u32::try_from(value.len()).map_err(|_| {
-            Error::InvalidInput(format!(
-                "a value of {} bytes is too long for table {}",
-                value.len(),
-                self.state.schema.table
-            ))
+            Error::invalid(
+                SqlState::ProgramLimitExceeded,
+                format!("a value of {} bytes is too long for table {}", value.len(), self.state.schema.table),
+            )
         })?;
         let reference = OverflowReference { number: self.state.heap.next_overflow, length };
         self.state.heap.next_overflow += 1;

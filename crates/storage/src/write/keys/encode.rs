@@ -1,5 +1,6 @@
 //! Keys as byte strings that compare as the keys do, and as text for messages.
 
+use crate::SqlState;
 use crate::segment::key_hash::hash_keys;
 use crate::{ColumnId, Error, LogicalType, Result, TableDefinition};
 use arrow::array::{Array, ArrayRef, RecordBatch};
@@ -56,7 +57,10 @@ impl KeyEncoder {
         let mut types = Vec::with_capacity(columns.len());
         for id in columns {
             let column = table.column_by_id(*id).ok_or_else(|| {
-                Error::InvalidInput(format!("table '{}' has no column number {id}, which a key names", table.name))
+                Error::invalid(
+                    SqlState::UndefinedColumn,
+                    format!("table '{}' has no column number {id}, which a key names", table.name),
+                )
             })?;
             types.push(column.logical_type.clone());
         }

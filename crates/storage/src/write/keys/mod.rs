@@ -15,6 +15,7 @@ pub(crate) mod summary;
 pub(crate) use crate::decode::arrays::datum;
 pub(crate) use crate::write::keys::new_rows::NewRows;
 
+use crate::SqlState;
 use crate::decode::arrays::constant;
 use crate::scan::TableScan;
 use crate::scan::rows::for_each_batch;
@@ -164,23 +165,29 @@ pub(crate) fn duplicate_entry(
     let value = arrays.map_or_else(|error| error.to_string(), |arrays| show(&arrays, 0));
     match definition.keys.iter().find(|key| index.of_constraint && key.name == index.name) {
         Some(key) => duplicate(definition, key, &value, what),
-        None => Error::Constraint(format!(
-            "duplicate key in table '{}': {} = {value} {what} (unique index '{}')",
-            definition.name,
-            show_names(definition, &index.columns),
-            index.name
-        )),
+        None => Error::constraint(
+            SqlState::UniqueViolation,
+            format!(
+                "duplicate key in table '{}': {} = {value} {what} (unique index '{}')",
+                definition.name,
+                show_names(definition, &index.columns),
+                index.name
+            ),
+        ),
     }
 }
 
 fn duplicate(definition: &TableDefinition, key: &KeyDefinition, value: &str, what: &str) -> Error {
     let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
-    Error::Constraint(format!(
-        "duplicate key in table '{}': {kind} {} = {value} {what} (constraint '{}')",
-        definition.name,
-        show_names(definition, &key.columns),
-        key.name
-    ))
+    Error::constraint(
+        SqlState::UniqueViolation,
+        format!(
+            "duplicate key in table '{}': {kind} {} = {value} {what} (constraint '{}')",
+            definition.name,
+            show_names(definition, &key.columns),
+            key.name
+        ),
+    )
 }
 
 /// Checks REFERENCES: every key without NULLs exists in the table referred to, or among the new records when a table
@@ -228,15 +235,18 @@ fn check_reference(
     new.for_each(&reference.columns, |columns| {
         match encoder.encode(columns)?.iter().find(|(_, bytes)| keys.is_unmarked(bytes)) {
             None => Ok(()),
-            Some((row, _)) => Err(Error::Constraint(format!(
-                "key {} = {} of table '{}' does not exist in {} of table '{}' (constraint '{}')",
-                show_names(definition, &reference.columns),
-                show(columns, row),
-                definition.name,
-                show_names(&referred.definition, &reference.referred),
-                referred.definition.name,
-                reference.name
-            ))),
+            Some((row, _)) => Err(Error::constraint(
+                SqlState::ForeignKeyViolation,
+                format!(
+                    "key {} = {} of table '{}' does not exist in {} of table '{}' (constraint '{}')",
+                    show_names(definition, &reference.columns),
+                    show(columns, row),
+                    definition.name,
+                    show_names(&referred.definition, &reference.referred),
+                    referred.definition.name,
+                    reference.name
+                ),
+            )),
         }
     })
 }

@@ -1,5 +1,6 @@
 //! The other side of REFERENCES: keys that go with their records must not be referred to.
 
+use crate::SqlState;
 use crate::write::change::RowChange;
 use crate::write::keys::encode::{KeyEncoder, key_columns, show, show_names};
 use crate::write::keys::new_rows::NewRows;
@@ -56,15 +57,18 @@ fn check_reference(
     }
     let look = |columns: &[ArrayRef]| match encoder.encode(columns)?.iter().find(|(_, bytes)| gone.is_unmarked(bytes)) {
         None => Ok(()),
-        Some((row, _)) => Err(Error::Constraint(format!(
-            "key {} = {} of table '{}' is still referred to by {} of table '{}' (constraint '{}')",
-            show_names(definition, &reference.referred),
-            show(columns, row),
-            definition.name,
-            show_names(referrer, &reference.columns),
-            referrer.name,
-            reference.name
-        ))),
+        Some((row, _)) => Err(Error::constraint(
+            SqlState::ForeignKeyViolation,
+            format!(
+                "key {} = {} of table '{}' is still referred to by {} of table '{}' (constraint '{}')",
+                show_names(definition, &reference.referred),
+                show(columns, row),
+                definition.name,
+                show_names(referrer, &reference.columns),
+                referrer.name,
+                reference.name
+            ),
+        )),
     };
     let itself = referrer.id == definition.id;
     let table = transaction.current(referrer.id)?;
@@ -85,8 +89,11 @@ fn referred_of(
     if columns.len() == reference.referred.len() {
         return Ok(columns);
     }
-    Err(Error::InvalidInput(format!(
-        "constraint '{}' refers to columns of table '{}' that were not read; try again",
-        reference.name, definition.name
-    )))
+    Err(Error::invalid(
+        SqlState::ObjectNotInPrerequisiteState,
+        format!(
+            "constraint '{}' refers to columns of table '{}' that were not read; try again",
+            reference.name, definition.name
+        ),
+    ))
 }

@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, Expr, Ident, ObjectName, Query, SelectItem, SetExpr, TableAlias, TableAliasColumnDef,
     TableFactor,
 };
+use gingham_storage::SqlState;
 
 /// The columns that assignments name, and their values.
 pub(crate) fn assignments(given: Vec<Assignment>) -> Result<Vec<(String, Expr)>> {
@@ -38,7 +39,10 @@ fn column(name: &ObjectName) -> Result<String> {
 /// The value of each column of `(a, b) = value`.
 fn values(target: &AssignmentTarget, columns: &[String], value: Expr) -> Result<Vec<Expr>> {
     let wrong = |values: usize| {
-        Error::InvalidInput(format!("SET {target} = …: {} columns are given {values} values", columns.len()))
+        Error::invalid(
+            SqlState::SyntaxError,
+            format!("SET {target} = …: {} columns are given {values} values", columns.len()),
+        )
     };
     match value {
         Expr::Tuple(values) if values.len() == columns.len() => Ok(values),

@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, Query, SelectItem,
 use gingham_storage::lmdb::RecordId;
 use gingham_storage::scan::batch_bytes;
 use gingham_storage::write::{NewValues, RowChange as Changed, TableWriter, WrittenRows};
-use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
+use gingham_storage::{ColumnDefinition, ColumnId, SqlState, TableDefinition};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -215,10 +215,13 @@ async fn write_alone(
 }
 
 fn taken_twice(target: &TargetTable, verb: &str) -> Error {
-    Error::InvalidInput(format!(
-        "{verb} of table '{}': several rows match one of its rows; make the condition choose one of them",
-        target.table.definition.name
-    ))
+    Error::invalid(
+        SqlState::CardinalityViolation,
+        format!(
+            "{verb} of table '{}': several rows match one of its rows; make the condition choose one of them",
+            target.table.definition.name
+        ),
+    )
 }
 
 /// The columns of a table that others refer to, in the statement's snapshot.

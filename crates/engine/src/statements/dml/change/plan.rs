@@ -3,6 +3,7 @@
 use crate::{Error, Result};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
+use gingham_storage::SqlState;
 
 /// What ON CONFLICT calls the rows that were to be inserted.
 pub(crate) const EXCLUDED: &str = "excluded";
@@ -23,9 +24,12 @@ pub(crate) fn refuse_volatile(plan: &LogicalPlan) -> Result<()> {
     }
     match found {
         None => Ok(()),
-        Some(name) => Err(Error::InvalidInput(format!(
-            "MERGE: each of several clauses reads what USING, ON and AND give, and {name} gives something else each time; put \
+        Some(name) => Err(Error::invalid(
+            SqlState::CardinalityViolation,
+            format!(
+                "MERGE: each of several clauses reads what USING, ON and AND give, and {name} gives something else each time; put \
              the rows into a table first, with CREATE TEMP TABLE … AS"
-        ))),
+            ),
+        )),
     }
 }

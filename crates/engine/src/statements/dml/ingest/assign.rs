@@ -10,7 +10,7 @@ use crate::statements::dml::ingest::value::{ValueKind, kind, quote, show};
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewArray};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, TimeUnit, TimestampMicrosecondType};
-use gingham_storage::LogicalType;
+use gingham_storage::{LogicalType, Problem, SqlState};
 use std::sync::Arc;
 
 /// A value that a column can't keep.
@@ -19,7 +19,7 @@ pub(crate) struct MisfitValue {
     /// Its row.
     pub(crate) row: usize,
     /// What is wrong, with the value.
-    pub(crate) problem: String,
+    pub(crate) problem: Problem,
 }
 
 /// The values as a column of type `target` keeps them, or the first that it can't keep. The types are
@@ -129,17 +129,18 @@ fn timed(texts: &ArrayRef) -> Result<Option<usize>> {
 }
 
 /// What is wrong with the value at `row`, of which `target` keeps only a part.
-fn loss(values: &ArrayRef, row: usize, target: &LogicalType) -> String {
+fn loss(values: &ArrayRef, row: usize, target: &LogicalType) -> Problem {
     let advice = match target {
         LogicalType::Date => format!("it has a time of day, which CAST(… AS {target}) drops"),
         LogicalType::Boolean => "of the numbers, 0 and 1 do".to_owned(),
         _ => format!("round(…) or CAST(… AS {target}) says how"),
     };
-    format!("value {} does not fit {target} without loss; {advice}", quote(&show(values, row)))
+    let text = format!("value {} does not fit {target} without loss; {advice}", quote(&show(values, row)));
+    Problem::new(SqlState::DataException, text)
 }
 
 /// What is wrong with the value at `row`, which does not fit `target`.
-fn misfit(values: &ArrayRef, row: usize, target: &LogicalType) -> String {
+fn misfit(values: &ArrayRef, row: usize, target: &LogicalType) -> Problem {
     let shown = quote(&show(values, row));
     let is_text = kind(values.data_type()) == Some(ValueKind::Text);
     let numeric = matches!(
@@ -151,9 +152,12 @@ fn misfit(values: &ArrayRef, row: usize, target: &LogicalType) -> String {
             | LogicalType::Float64
     );
     if is_text && !(numeric && show(values, row).trim().parse::<f64>().is_ok()) {
-        format!("value {shown} is not a valid {target}")
+        let is_time =
+            matches!(kind(&target.to_arrow()), Some(ValueKind::Date | ValueKind::Time | ValueKind::Timestamp));
+        let state = if is_time { SqlState::InvalidDatetimeFormat } else { SqlState::InvalidTextRepresentation };
+        Problem::new(state, format!("value {shown} is not a valid {target}"))
     } else {
-        format!("value {shown} does not fit {target}")
+        Problem::new(SqlState::NumericValueOutOfRange, format!("value {shown} does not fit {target}"))
     }
 }
 
@@ -163,7 +167,7 @@ mod tests {
     use arrow::array::{BooleanArray, Date64Array, Float64Array, Int64Array, StringArray, TimestampSecondArray};
 
     fn problem(values: ArrayRef, target: &LogicalType) -> Option<(usize, String)> {
-        assign(&values, target).unwrap().err().map(|misfit| (misfit.row, misfit.problem))
+        assign(&values, target).unwrap().err().map(|misfit| (misfit.row, misfit.problem.text))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::execution::SessionState;
 use datafusion::physical_expr::PhysicalExpr;
-use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition};
+use gingham_storage::{ColumnDefinition, Datum, LogicalType, Problem, SqlState, TableDefinition};
 use std::sync::Arc;
 
 /// Turns source batches into batches of a table's Arrow schema.
@@ -58,9 +58,7 @@ pub(crate) struct BadRow {
     /// The column at fault, when it is one.
     pub(crate) column: Option<String>,
     /// What is wrong, with the value.
-    pub(crate) problem: String,
-    /// The row breaks a constraint; otherwise a value can't be converted.
-    pub(crate) constraint: bool,
+    pub(crate) problem: Problem,
 }
 
 impl BadRow {
@@ -69,8 +67,8 @@ impl BadRow {
         let column = self.column.map(|column| format!("column '{column}'"));
         let place = Some(place).filter(|place| !place.is_empty());
         let place = [place, column.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let text = if place.is_empty() { self.problem } else { format!("{place}: {}", self.problem) };
-        if self.constraint { Error::Constraint(text) } else { Error::InvalidInput(text) }
+        let problem = if place.is_empty() { self.problem } else { self.problem.about(place) };
+        if problem.state.is_constraint() { Error::Constraint(problem) } else { Error::InvalidInput(problem) }
     }
 }
 
@@ -135,21 +133,27 @@ impl Converter {
         for (target, position) in self.inputs() {
             let Some(field) = source.fields().get(position) else { continue };
             if !assignable(field.data_type(), &target.logical_type) {
-                return Err(Error::InvalidInput(format!(
-                    "column '{}' is {}, but its new values are {}; cast them",
-                    target.name,
-                    target.logical_type,
-                    type_name(field.data_type()),
-                )));
+                return Err(Error::invalid(
+                    SqlState::DatatypeMismatch,
+                    format!(
+                        "column '{}' is {}, but its new values are {}; cast them",
+                        target.name,
+                        target.logical_type,
+                        type_name(field.data_type()),
+                    ),
+                ));
             }
         }
         let expected = self.inputs().count();
         if source.fields().len() != expected {
-            return Err(Error::InvalidInput(format!(
-                "{} to be filled, but {} given",
-                value::count_are(expected, "column"),
-                value::count_are(source.fields().len(), "value"),
-            )));
+            return Err(Error::invalid(
+                SqlState::SyntaxError,
+                format!(
+                    "{} to be filled, but {} given",
+                    value::count_are(expected, "column"),
+                    value::count_are(source.fields().len(), "value"),
+                ),
+            ));
         }
         Ok(())
     }
@@ -234,18 +238,21 @@ impl TargetColumn {
     /// Casts, then checks length and NOT NULL. The outer error concerns all rows.
     fn cast(&self, values: &ArrayRef) -> Result<Result<ArrayRef, BadRow>> {
         if !assignable(values.data_type(), &self.logical_type) {
-            return Err(Error::InvalidInput(format!(
-                "column '{}' is {}, but its new value is {}; cast it",
-                self.name,
-                self.logical_type,
-                type_name(values.data_type()),
-            )));
+            return Err(Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!(
+                    "column '{}' is {}, but its new value is {}; cast it",
+                    self.name,
+                    self.logical_type,
+                    type_name(values.data_type()),
+                ),
+            ));
         }
         let cast = match assign(values, &self.logical_type)? {
             Ok(cast) => cast,
             Err(misfit) => {
                 let before = self.cast(&values.slice(0, misfit.row))?;
-                return Ok(before.and_then(|_| Err(self.bad(misfit.row, misfit.problem, false))));
+                return Ok(before.and_then(|_| Err(self.bad(misfit.row, misfit.problem))));
             }
         };
         let bad = [self.too_long(&cast), self.missing(&cast)];
@@ -255,8 +262,8 @@ impl TargetColumn {
         })
     }
 
-    fn bad(&self, row: usize, problem: String, constraint: bool) -> BadRow {
-        BadRow { row, column: Some(self.name.clone()), problem, constraint }
+    fn bad(&self, row: usize, problem: Problem) -> BadRow {
+        BadRow { row, column: Some(self.name.clone()), problem }
     }
 
     /// The first string with more characters than the type allows.
@@ -274,7 +281,7 @@ impl TargetColumn {
             text.chars().count(),
             self.logical_type
         );
-        Some(self.bad(row, problem, false))
+        Some(self.bad(row, Problem::new(SqlState::StringDataRightTruncation, problem)))
     }
 
     /// The first NULL under NOT NULL.
@@ -287,7 +294,7 @@ impl TargetColumn {
             ValueSource::Null => "is NOT NULL, has no default and is given no value".to_owned(),
             _ => "NULL violates NOT NULL".to_owned(),
         };
-        Some(self.bad(row, problem, true))
+        Some(self.bad(row, Problem::new(SqlState::NotNullViolation, problem)))
     }
 }
 
@@ -305,13 +312,15 @@ impl Check {
         Ok(row.map(|row| BadRow {
             row,
             column: None,
-            problem: format!(
-                "CHECK constraint '{}' ({}) does not hold for {}",
-                self.name,
-                self.condition,
-                value::row(batch, row)
+            problem: Problem::new(
+                SqlState::CheckViolation,
+                format!(
+                    "CHECK constraint '{}' ({}) does not hold for {}",
+                    self.name,
+                    self.condition,
+                    value::row(batch, row)
+                ),
             ),
-            constraint: true,
         }))
     }
 }

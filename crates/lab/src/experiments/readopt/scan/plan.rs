@@ -61,7 +61,7 @@ fn scanners<'f>(files: &'f [StoredFile], query: &ScanQuery, disk: Option<&'f Slo
     for (place, column) in query.columns.iter().enumerate() {
         let own = |file: &StoredFile| file.columns.iter().position(|own| own == column);
         let found = files.iter().enumerate().find_map(|(place, file)| Some((place, own(file)?)));
-        let missing = || Error::InvalidInput(format!("column {column} lies in no file"));
+        let missing = || Error::Internal(format!("column {column} lies in no file"));
         let (file, field) = found.ok_or_else(missing)?;
         let predicate = query.predicates.get(place).cloned();
         let field = ScannedField { field, offset: place * query.words, words: query.words, predicate };

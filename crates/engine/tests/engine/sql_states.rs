@@ -1,0 +1,261 @@
+//! The SQLSTATE of each kind of mistake, which drivers tell errors apart by, and the place that an error names.
+
+use gingham::{Database, DatabaseOptions, Error, Position, SqlState};
+
+/// Statements by the code that they fail with, in a database of `PREPARED`.
+const MISTAKES: &[(&str, &[&str])] = &[
+    (
+        "42601",
+        &[
+            "SELEKT 1",
+            "SELECT 1 FROM",
+            "SELECT 'open",
+            "INSERT INTO t VALUES (1)",
+            "INSERT INTO t (a, b) VALUES (1)",
+            "SELECT 1 UNION SELECT 1, 2",
+            "SELECT * FROM t WHERE (a, b) = (1, 2, 3)",
+            "",
+            "SELECT 1; SELECT 2 SELECT",
+        ],
+    ),
+    (
+        "42P01",
+        &[
+            "SELECT * FROM nosuch",
+            "INSERT INTO nosuch VALUES (1)",
+            "DROP TABLE nosuch",
+            "DROP VIEW nosuch",
+            "SELECT nosuch.* FROM t",
+            "SELECT * FROM public.nosuch",
+            "UPDATE nosuch SET a = 1",
+            "ALTER TABLE nosuch DROP COLUMN a",
+        ],
+    ),
+    (
+        "42703",
+        &[
+            "SELECT nosuch FROM t",
+            "SELECT t.nosuch FROM t",
+            "INSERT INTO t (nosuch) VALUES (1)",
+            "UPDATE t SET nosuch = 1",
+            "DELETE FROM t WHERE nosuch = 1",
+            "ALTER TABLE t DROP COLUMN nosuch",
+            "CREATE INDEX i ON heap (nosuch)",
+            "SELECT * FROM t JOIN u USING (nosuch)",
+        ],
+    ),
+    ("42702", &["SELECT a FROM t, u", "SELECT x.* , a FROM t x, u y"]),
+    ("42712", &["SELECT * FROM t, t"]),
+    (
+        "42P07",
+        &[
+            "CREATE TABLE t (a INT)",
+            "CREATE VIEW v AS SELECT 1",
+            "CREATE VIEW t AS SELECT 1",
+            "ALTER TABLE u RENAME TO t",
+            "CREATE INDEX heap_i ON heap (a)",
+        ],
+    ),
+    (
+        "42701",
+        &["CREATE TABLE w (a INT, a INT)", "ALTER TABLE t ADD COLUMN a INT", "INSERT INTO t (a, a) VALUES (1, 2)"],
+    ),
+    ("42804", &["CREATE TABLE w (a INT CHECK (a + 1))", "INSERT INTO t (a, d) VALUES (7, true)"]),
+    ("42803", &["SELECT a, count(*) FROM t", "SELECT a FROM t WHERE count(*) > 1"]),
+    ("42P20", &["SELECT a FROM t WHERE row_number() OVER () > 1"]),
+    ("42883", &["SELECT nosuch(1)", "SELECT sqrt(true)", "SELECT sqrt()"]),
+    (
+        "42P10",
+        &[
+            "SELECT DISTINCT a FROM t ORDER BY b",
+            "SELECT a FROM t ORDER BY 7",
+            "INSERT INTO t (a) VALUES (1) ON CONFLICT (b) DO NOTHING",
+        ],
+    ),
+    ("42P16", &["CREATE TABLE w (a INT PRIMARY KEY, b INT PRIMARY KEY)"]),
+    ("42830", &["CREATE TABLE w (a INT REFERENCES t (b))"]),
+    ("42809", &["DROP VIEW t", "DROP TABLE v", "INSERT INTO v VALUES (1)", "INSERT INTO gingham_tables VALUES (1)"]),
+    ("42939", &["CREATE TABLE gingham_tables (a INT)"]),
+    ("42602", &["CREATE TABLE \"\" (a INT)"]),
+    ("42704", &["SET nosuch = 1", "DROP INDEX nosuch", "SHOW nosuch", "SELECT sum(a) OVER w FROM t"]),
+    ("42P06", &["CREATE SCHEMA s"]),
+    ("3F000", &["SELECT * FROM nosuch.t", "DROP SCHEMA nosuch", "CREATE TABLE nosuch.t (a INT)"]),
+    ("3D000", &["SELECT * FROM nosuch.public.t"]),
+    ("2BP01", &["DROP SCHEMA s", "DROP TABLE t", "ALTER TABLE t DROP COLUMN a"]),
+    ("42P05", &["PREPARE p AS SELECT 1"]),
+    ("26000", &["EXECUTE nosuch", "DEALLOCATE nosuch"]),
+    ("3B001", &["BEGIN; SAVEPOINT one; ROLLBACK TO nosuch"]),
+    ("25001", &["BEGIN; BEGIN"]),
+    ("25P01", &["COMMIT", "ROLLBACK"]),
+    ("21000", &["SELECT (SELECT a FROM t)"]),
+    ("22001", &["INSERT INTO t (a, b) VALUES (7, 'toolong')", "UPDATE t SET b = 'toolong'"]),
+    (
+        "22003",
+        &[
+            "SELECT 9223372036854775807 + a FROM t",
+            "SELECT CAST(3000000000 AS INT)",
+            "SELECT sum(x) FROM (VALUES (9223372036854775807), (1)) AS t(x)",
+            "INSERT INTO t (a) VALUES (3000000000)",
+            "SELECT CAST('99999999999' AS INT)",
+            "SELECT -9223372036854775807 - 2",
+            "SELECT CAST(1e300 AS REAL)",
+        ],
+    ),
+    (
+        "22007",
+        &[
+            "SELECT DATE 'yesterdayish'",
+            "SELECT CAST('x' AS TIMESTAMP)",
+            "INSERT INTO t (a, d) VALUES (7, 'x')",
+            "SELECT INTERVAL 'x'",
+        ],
+    ),
+    ("22008", &["SELECT DATE '2024-02-30'", "SELECT CAST('25:00:00' AS TIME)"]),
+    ("22012", &["SELECT 1 / 0", "SELECT a / (a - a) FROM t", "SELECT 1.5 % 0.0"]),
+    ("22019", &["SELECT 'a' LIKE 'b' ESCAPE 'xx'"]),
+    (
+        "22023",
+        &[
+            "SET gingham.threads = 0",
+            "CREATE TABLE w (a INT) WITH (layout = 'nosuch')",
+            "SELECT now() AT TIME ZONE 'Nowhere/City'",
+        ],
+    ),
+    ("2201B", &["SELECT 'a' ~ '('"]),
+    (
+        "22P02",
+        &[
+            "SELECT CAST('x' AS INT)",
+            "SELECT CAST('x' AS BOOLEAN)",
+            "INSERT INTO t (a) VALUES ('x')",
+            "SELECT CAST('x' AS DOUBLE)",
+            "SELECT CAST('x' AS DECIMAL(5,2))",
+        ],
+    ),
+    ("23502", &["INSERT INTO t (a) VALUES (NULL)", "UPDATE t SET a = NULL"]),
+    ("23503", &["INSERT INTO u VALUES (7)", "DELETE FROM t"]),
+    ("23505", &["INSERT INTO t (a) VALUES (1)", "UPDATE t SET a = 1"]),
+    ("23514", &["INSERT INTO t (a, c) VALUES (9, -1)"]),
+    (
+        "54001",
+        &[
+            "SELECT ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))",
+        ],
+    ),
+    ("58P01", &["SELECT * FROM 'nosuch.csv'", "COPY t FROM 'nosuch.csv'"]),
+    ("0A000", &["REINDEX", "CREATE TRIGGER x"]),
+];
+
+const PREPARED: &str = "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(3), c INT CHECK (c > 0), d DATE);
+    INSERT INTO t VALUES (1, 'b', 1, NULL), (2, 'c', 1, NULL);
+    CREATE TABLE u (a INT REFERENCES t); INSERT INTO u VALUES (1);
+    CREATE TABLE heap (a INT) WITH (layout = 'nsm'); CREATE INDEX heap_i ON heap (a);
+    CREATE VIEW v AS SELECT a FROM t; CREATE SCHEMA s; CREATE TABLE s.t (a INT); PREPARE p AS SELECT 1";
+
+#[test]
+fn mistakes_have_their_codes() {
+    let database = Database::in_memory().unwrap();
+    database.connect().execute("SELECT 1").unwrap();
+    let connection = database.connect();
+    connection.execute(PREPARED).unwrap();
+    let mut wrong = Vec::new();
+    for (code, statements) in MISTAKES {
+        for sql in *statements {
+            // Each in a session whose transaction is its own.
+            let told = match run(&connection, sql) {
+                Ok(()) => "nothing".to_owned(),
+                Err(error) if error.sqlstate() == *code => continue,
+                Err(error) => format!("{} {error}", error.sqlstate()),
+            };
+            wrong.push(format!("{sql}: wanted {code}, was {told}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn run(connection: &gingham::Connection, sql: &str) -> gingham::Result<()> {
+    let ran = if sql.is_empty() { connection.query(sql).map(|_| ()) } else { connection.execute(sql).map(|_| ()) };
+    // What the statement began.
+    if sql.starts_with("BEGIN") {
+        let _ = connection.execute("ROLLBACK");
+    }
+    ran
+}
+
+#[test]
+fn errors_of_other_kinds_have_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.gingham");
+    let database = Database::open(&path).unwrap();
+    let (one, two) = (database.connect(), database.connect());
+    one.execute("CREATE TABLE t (n INT)").unwrap();
+    let code = |result: gingham::Result<u64>| result.unwrap_err().sqlstate();
+    one.execute("BEGIN").unwrap();
+    two.execute("INSERT INTO t VALUES (1)").unwrap();
+    assert_eq!(code(one.execute("INSERT INTO t VALUES (2)")), "40001");
+    one.execute("ROLLBACK").unwrap();
+    one.execute("BEGIN IMMEDIATE").unwrap();
+    two.execute("SET gingham.lock_timeout = '10 ms'").unwrap();
+    assert_eq!(code(two.execute("INSERT INTO t VALUES (2)")), "55P03");
+    one.execute("ROLLBACK").unwrap();
+    let endless =
+        one.query("SELECT count(*) FROM generate_series(1, 1000000000) a, generate_series(1, 1000) b").unwrap();
+    one.cancel_handle().cancel();
+    assert_eq!(endless.collect_batches().unwrap_err().sqlstate(), "57014");
+    let small =
+        Database::in_memory_with(&DatabaseOptions { memory_limit: Some(8 << 20), ..Default::default() }).unwrap();
+    let large = "SELECT array_agg(value) FROM generate_series(1, 10000000)";
+    assert_eq!(code(small.connect().execute(large)), "53200");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "text").unwrap();
+    assert_eq!(Database::open(&file).unwrap_err().sqlstate(), "58P02");
+    assert_eq!(Database::open("/proc/nosuch/db").unwrap_err().sqlstate(), "58030");
+}
+
+#[test]
+fn errors_name_their_place() {
+    let connection = Database::in_memory().unwrap().connect();
+    connection.execute("CREATE TABLE t (a INT)").unwrap();
+    for (sql, line, column) in [
+        ("SELECT *\n  FROM nosuch", 2, 8),
+        ("SELECT a,\n\n nosuch FROM t", 3, 2),
+        ("SELECT 1;\nSELECT nosuch FROM t", 2, 8),
+        ("SELECT (1 +", 1, 12),
+        ("SELECT a FROM t WHERE\n GROUP BY a", 2, 8),
+        ("SELECT 'open", 1, 8),
+        ("SELECT ä, nosuch FROM (SELECT 1 AS ä) u", 1, 11),
+    ] {
+        let error = connection.execute(sql).unwrap_err();
+        assert_eq!(error.position(), Some(Position { line, column }), "{sql}: {error}");
+        assert!(error.to_string().ends_with(&format!(" (line {line}, column {column})")), "{sql}: {error}");
+    }
+    assert_eq!(connection.execute("SELECT 1 / 0").unwrap_err().position(), None);
+}
+
+/// The table of the documentation has every kind, with its code.
+#[test]
+fn the_documentation_lists_all() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md")).unwrap();
+    let mut listed: Vec<&str> = Vec::new();
+    for line in text.lines().filter(|line| line.starts_with("| `")) {
+        listed.push(line.trim_start_matches("| `").split('`').next().unwrap());
+    }
+    let mut codes: Vec<&str> = SqlState::ALL.iter().map(|state| state.sqlstate()).collect();
+    let others = [
+        Error::Unsupported(String::new()),
+        Error::Corrupt { place: String::new(), detail: String::new() },
+        Error::Conflict(String::new()),
+        Error::LockTimeout(String::new()),
+        Error::RolledBack(String::new()),
+        Error::Locked(String::new()),
+        Error::DiskFull(String::new()),
+        Error::Io(String::new()),
+        Error::OutOfMemory(String::new()),
+        Error::Cancelled,
+        Error::Internal(String::new()),
+    ];
+    codes.extend(others.iter().map(Error::sqlstate));
+    listed.sort_unstable();
+    codes.sort_unstable();
+    assert_eq!(listed, codes);
+}
