@@ -60,8 +60,8 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
 
     let (tables, generating) = generate(args.scale, threads);
     let database = args.dir.join(DATABASE);
-    let options = DatabaseOptions { threads: Some(threads), ..DatabaseOptions::default() };
-    let opened = Database::open_with(&database, &options)?;
+    let options = DatabaseOptions::new().threads(threads);
+    let opened = options.open(&database)?;
     let connection = opened.connect();
     let loading = load(&connection, &tables, &database)?;
     let sizes = sizes::columns(&connection, &tables)?;

@@ -89,8 +89,8 @@ fn open(arguments: &Arguments) -> Result<Database, Failure> {
         return Err(Failure::usage("--apply writes, which --read-only forbids"));
     }
     let writes = (makes || applies) && !arguments.read_only;
-    let options = DatabaseOptions { create: makes && writes, read_only: !writes, ..DatabaseOptions::default() };
-    Database::open_with(path, &options).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
+    let options = DatabaseOptions::new().create(makes && writes).read_only(!writes);
+    options.open(path).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
 }
 
 /// Opens the database of the arguments for `work`, and closes it before the process ends, which would leave it to the next open

@@ -1,16 +1,15 @@
 //! A connection: statements in, batches out.
 
 use crate::load::{LoadOptions, LoadReport, Progress};
-use crate::recording::with_values;
 use crate::session::{
-    CachedPlan, CancelToken, Session, Started, StatementContext, StatementProgress, Stopwatch, finished,
-    finished_change, start, start_kept, wait,
+    CachedPlan, CancelToken, Session, Started, StatementContext, StatementProgress, Stopwatch, TransactionStatus,
+    finished, finished_change, start, start_kept, wait,
 };
 use crate::sql::split;
 use crate::statements::Statement;
 use crate::statements::dml::point;
 use crate::{Error, QueryResult, Result, load, statements};
-use datafusion::common::{ParamValues, ScalarValue, TableReference};
+use datafusion::common::{ParamValues, TableReference};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use gingham_storage::snapshot::TableSnapshot;
@@ -19,10 +18,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 mod appender;
+mod prepared;
+mod registered;
+mod running;
 mod transaction;
 mod workload;
 
 pub use appender::Appender;
+pub use prepared::Prepared;
+pub use running::RunningStatement;
 pub use transaction::Transaction;
 
 /// A connection to a database. `Send`, and cheap to clone; clones share settings, prepared statements and temporary
@@ -159,14 +163,15 @@ impl Connection {
         split::split_statements(sql)
     }
 
-    /// Parses and plans a statement with parameters `$1`, `$2`, … for repeated use.
+    /// Parses a statement with parameters for repeated use, and plans it to find its mistakes, the schema of its rows and the
+    /// types of its parameters. Parameters stand as `$1`, as `?` or as `$name`.
     ///
     /// ```
     /// use gingham::{Database, ScalarValue};
     ///
     /// let connection = Database::in_memory()?.connect();
     /// connection.execute("CREATE TABLE t (n INT)")?;
-    /// let insert = connection.prepare("INSERT INTO t VALUES ($1)")?;
+    /// let insert = connection.prepare("INSERT INTO t VALUES (?)")?;
     /// for n in 1..=3 {
     ///     insert.query(&[ScalarValue::from(n)])?;
     /// }
@@ -175,14 +180,36 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn prepare(&self, sql: &str) -> Result<Prepared> {
-        let statement = statements::parse_single(sql)?;
-        let mut parameters = 0;
-        if let Some(query) = query_of(&statement).cloned() {
-            let context = self.context()?;
-            let plan = self.wait_for(async move { context.plan(query, None).await })?;
-            parameters = plan.get_parameter_names()?.len();
-        }
-        Ok(Prepared { connection: self.clone(), text: sql.into(), statement, parameters })
+        Prepared::new(self, sql)
+    }
+
+    /// Starts a statement and gives it at once: it can be cancelled while it is planned, and waited for by a thread or by
+    /// asynchronous code.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let running = connection.start("SELECT count(*) AS n FROM generate_series(1, 1000)")?;
+    /// assert_eq!(running.wait()?.collect_batches()?[0].num_rows(), 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn start(&self, sql: &str) -> Result<RunningStatement> {
+        Ok(RunningStatement::new(self.run_text(sql, Caller::GoesOn)?))
+    }
+
+    /// Whether the connection is in a transaction.
+    ///
+    /// ```
+    /// use gingham::{Database, TransactionStatus};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let transaction = connection.transaction()?;
+    /// assert_eq!(connection.transaction_status(), TransactionStatus::Open);
+    /// transaction.commit()?;
+    /// assert_eq!(connection.transaction_status(), TransactionStatus::None);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.session.transaction_status()
     }
 
     /// Appends rows or batches to `table`, all of them at once when it is finished.
@@ -283,29 +310,38 @@ impl Connection {
     fn start_text(&self, sql: &str, caller: Caller) -> Result<Started> {
         let watch = Stopwatch::start();
         if let Some(kept) = CachedPlan::find(&self.session, sql)? {
-            return start_kept(&self.session, watch, kept);
+            return Ok(start_kept(&self.session, watch, kept)?.called("SELECT"));
         }
         let begun = Instant::now();
         let statement = statements::parse_single(sql)?;
         watch.note(|times| times.parse = begun.elapsed());
+        let command = statements::command(&statement);
         let watch = match self.run_at_once(&statement, None, watch, caller)? {
-            AtOnce::Done(started) => return Ok(started),
+            AtOnce::Done(started) => return Ok(started.called(command)),
             AtOnce::NotSo(watch) => watch,
         };
         let text = is_query(&statement).then(|| Arc::from(sql));
-        start(&self.session, watch, |mut context| async move {
+        let started = start(&self.session, watch, |mut context| async move {
             context.text = text;
             statements::run(&context, statement, None).await
-        })
+        });
+        Ok(started?.called(command))
     }
 
     fn run(&self, statement: &Statement, parameters: Option<ParamValues>, caller: Caller) -> Result<Started> {
+        let command = statements::command(statement);
         let watch = match self.run_at_once(statement, parameters.as_ref(), Stopwatch::start(), caller)? {
-            AtOnce::Done(started) => return Ok(started),
+            AtOnce::Done(started) => return Ok(started.called(command)),
             AtOnce::NotSo(watch) => watch,
         };
         let statement = statement.clone();
-        start(&self.session, watch, |context| async move { statements::run(&context, statement, parameters).await })
+        let started =
+            start(
+                &self.session,
+                watch,
+                |context| async move { statements::run(&context, statement, parameters).await },
+            );
+        Ok(started?.called(command))
     }
 
     /// Runs a statement about one record, on this thread. One that writes waits for others, and is left to the database's
@@ -348,65 +384,6 @@ fn is_query(statement: &Statement) -> bool {
     let Statement::Sql(statement) = statement else { return false };
     let DataFusionStatement::Statement(statement) = &**statement else { return false };
     matches!(**statement, SqlStatement::Query(_))
-}
-
-/// The query in a statement that DataFusion plans, so that mistakes in it are found when it is prepared.
-fn query_of(statement: &Statement) -> Option<&DataFusionStatement> {
-    let Statement::Sql(inner) = statement else { return None };
-    (is_query(statement) || matches!(**inner, DataFusionStatement::Explain(_))).then_some(inner)
-}
-
-/// A statement with parameters.
-///
-/// ```
-/// use gingham::{Database, ScalarValue};
-///
-/// let connection = Database::in_memory()?.connect();
-/// let add = connection.prepare("SELECT $1 + $2 AS sum")?;
-/// let batches = add.query(&[ScalarValue::from(40), ScalarValue::from(2)])?.collect_batches()?;
-/// assert_eq!(ScalarValue::try_from_array(batches[0].column(0), 0)?, ScalarValue::from(42));
-/// # Ok::<(), gingham::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Prepared {
-    connection: Connection,
-    text: Arc<str>,
-    statement: Statement,
-    parameters: usize,
-}
-
-impl Prepared {
-    /// Number of parameters of a query.
-    ///
-    /// ```
-    /// let connection = gingham::Database::in_memory()?.connect();
-    /// assert_eq!(connection.prepare("SELECT $1 + $2 * $1")?.parameters(), 2);
-    /// # Ok::<(), gingham::Error>(())
-    /// ```
-    pub fn parameters(&self) -> usize {
-        self.parameters
-    }
-
-    /// Runs the statement with `parameters` for `$1`, `$2`, ….
-    ///
-    /// ```
-    /// use gingham::{Database, ScalarValue};
-    ///
-    /// let connection = Database::in_memory()?.connect();
-    /// let count = connection.prepare("SELECT value FROM generate_series(1, 10) WHERE value > $1")?;
-    /// let rows = |least: i64| -> gingham::Result<usize> {
-    ///     let batches = count.query(&[ScalarValue::from(least)])?.collect_batches()?;
-    ///     Ok(batches.iter().map(|batch| batch.num_rows()).sum())
-    /// };
-    /// assert_eq!((rows(3)?, rows(9)?), (7, 1));
-    /// # Ok::<(), gingham::Error>(())
-    /// ```
-    pub fn query(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
-        let recording = self.connection.session.recording(|| with_values(&self.text, parameters));
-        let given = ParamValues::from(parameters.to_vec());
-        let started = self.connection.run(&self.statement, Some(given), Caller::Waits)?;
-        wait(started.recorded(recording).result())
-    }
 }
 
 /// Cancels the statements of one connection.

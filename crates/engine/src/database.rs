@@ -13,26 +13,134 @@ use std::time::Duration;
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
-/// let options = gingham::DatabaseOptions { memory_limit: Some(256 << 20), threads: Some(1), ..Default::default() };
-/// let database = gingham::Database::open_with(folder.path().join("shop.gingham"), &options)?;
+/// let options = gingham::DatabaseOptions::new().memory_limit(256 << 20).threads(1);
+/// let database = options.open(folder.path().join("shop.gingham"))?;
 /// assert_eq!(database.path(), folder.path().join("shop.gingham"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct DatabaseOptions {
-    /// Make the database when the folder is missing or empty (default true).
-    pub create: bool,
-    /// Never write (default false).
-    pub read_only: bool,
-    /// Bytes for cache and queries together; default three quarters of the machine's memory.
-    pub memory_limit: Option<usize>,
-    /// Threads of a query; default all cores.
-    pub threads: Option<usize>,
+    create: bool,
+    read_only: bool,
+    memory_limit: Option<usize>,
+    threads: Option<usize>,
 }
 
 impl Default for DatabaseOptions {
     fn default() -> Self {
         Self { create: true, read_only: false, memory_limit: None, threads: None }
+    }
+}
+
+impl DatabaseOptions {
+    /// Those of [`Database::open`].
+    ///
+    /// ```
+    /// let connection = gingham::DatabaseOptions::new().temporary()?.connect();
+    /// assert_eq!(connection.execute("SELECT 1")?, 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the database is made when its folder is missing or empty; it is unless this says no.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let options = gingham::DatabaseOptions::new().create(false);
+    /// assert!(options.open(folder.path().join("missing.gingham")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn create(self, create: bool) -> Self {
+        Self { create, ..self }
+    }
+
+    /// Whether it is opened for reading alone: others may write it meanwhile, and this process can't.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// drop(gingham::Database::open(folder.path().join("shop.gingham"))?);
+    /// let database = gingham::DatabaseOptions::new().read_only(true).open(folder.path().join("shop.gingham"))?;
+    /// assert!(database.connect().execute("CREATE TABLE t (n INT)").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn read_only(self, read_only: bool) -> Self {
+        Self { read_only, ..self }
+    }
+
+    /// Bytes for the cache and queries together; `None`, the default, means three quarters of the machine's memory.
+    ///
+    /// ```
+    /// let database = gingham::DatabaseOptions::new().memory_limit(64 << 20).temporary()?;
+    /// assert_eq!(database.connect().execute("SHOW gingham.memory_limit")?, 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    #[must_use]
+    pub fn memory_limit(self, bytes: impl Into<Option<usize>>) -> Self {
+        Self { memory_limit: bytes.into(), ..self }
+    }
+
+    /// Threads of a query; `None`, the default, means all cores.
+    ///
+    /// ```
+    /// let database = gingham::DatabaseOptions::new().threads(1).temporary()?;
+    /// assert_eq!(database.connect().execute("SELECT 1")?, 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    #[must_use]
+    pub fn threads(self, threads: impl Into<Option<usize>>) -> Self {
+        Self { threads: threads.into(), ..self }
+    }
+
+    /// Opens the database folder `path`. A folder that this process has open already is not opened again: both share one store,
+    /// with the memory limit of the first.
+    ///
+    /// # Errors
+    ///
+    /// Another process has it open for writing, it is missing and is not to be made, or its files are damaged.
+    ///
+    /// ```
+    /// use gingham::{Database, DatabaseOptions};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("shop.gingham");
+    /// let (one, two) = (DatabaseOptions::new().open(&path)?, Database::open(&path)?);
+    /// one.connect().execute("CREATE TABLE t (n INT)")?;
+    /// assert_eq!(two.connect().table("t")?.rows(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
+        let budget = budget(self.memory_limit);
+        let how = OpenOptions { create: self.create, read_only: self.read_only };
+        let store = Store::open(path.as_ref(), &how, Arc::clone(&budget))?;
+        Ok(Database { engine: Engine::start(store, budget, self.threads)? })
+    }
+
+    /// Makes a database in a temporary folder, gone when the last clone is dropped.
+    ///
+    /// # Errors
+    ///
+    /// It was to be read-only.
+    ///
+    /// ```
+    /// use gingham::DatabaseOptions;
+    ///
+    /// assert!(DatabaseOptions::new().temporary().is_ok());
+    /// assert!(DatabaseOptions::new().read_only(true).temporary().is_err());
+    /// ```
+    pub fn temporary(&self) -> Result<Database> {
+        if self.read_only {
+            return Err(Error::invalid(
+                SqlState::InvalidParameterValue,
+                "a database in memory can't be read-only: it would stay empty",
+            ));
+        }
+        let budget = budget(self.memory_limit);
+        let store = Store::scratch(Arc::clone(&budget))?;
+        Ok(Database { engine: Engine::start(store, budget, self.threads)? })
     }
 }
 
@@ -69,25 +177,7 @@ impl Database {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &DatabaseOptions::default())
-    }
-
-    /// Opens the database folder `path`. Errors when another process has it open for writing, when it is missing and
-    /// `create` is off, and when its files are damaged.
-    ///
-    /// ```
-    /// use gingham::{Database, DatabaseOptions};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let options = DatabaseOptions { create: false, ..Default::default() };
-    /// assert!(Database::open_with(folder.path().join("missing.gingham"), &options).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn open_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
-        let budget = budget(options.memory_limit);
-        let how = OpenOptions { create: options.create, read_only: options.read_only };
-        let store = Store::open(path.as_ref(), &how, Arc::clone(&budget))?;
-        Ok(Self { engine: Engine::start(store, budget, options.threads)? })
+        DatabaseOptions::new().open(path)
     }
 
     /// A database in a temporary folder, gone when the last clone is dropped.
@@ -98,29 +188,7 @@ impl Database {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn in_memory() -> Result<Self> {
-        Self::in_memory_with(&DatabaseOptions::default())
-    }
-
-    /// A database in memory with the memory limit and threads of `options`.
-    ///
-    /// ```
-    /// use gingham::{Database, DatabaseOptions};
-    ///
-    /// let options = DatabaseOptions { memory_limit: Some(64 << 20), ..Default::default() };
-    /// let connection = Database::in_memory_with(&options)?.connect();
-    /// assert_eq!(connection.execute("SHOW gingham.memory_limit")?, 1);
-    /// # Ok::<(), gingham::Error>(())
-    /// ```
-    pub fn in_memory_with(options: &DatabaseOptions) -> Result<Self> {
-        if options.read_only {
-            return Err(Error::invalid(
-                SqlState::InvalidParameterValue,
-                "a database in memory can't be read-only: it would stay empty",
-            ));
-        }
-        let budget = budget(options.memory_limit);
-        let store = Store::scratch(Arc::clone(&budget))?;
-        Ok(Self { engine: Engine::start(store, budget, options.threads)? })
+        DatabaseOptions::new().temporary()
     }
 
     /// A scratch database in this one's folder with its tables as they are now, under its memory limit.

@@ -59,10 +59,10 @@ mod upstream_texts;
 mod windows;
 
 pub use ::datafusion::common::ScalarValue;
-pub use connection::{Appender, CancelHandle, Connection, Prepared, Transaction};
+pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatement, Transaction};
 pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
-pub use session::{PlanningTimes, QueryResult, StatementProgress};
+pub use session::{CommandTag, PlanningTimes, QueryResult, StatementHandle, StatementProgress, TransactionStatus};
 pub use text::as_text;

@@ -32,6 +32,11 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
             types => format!("function {name} does not take arguments of type {}; cast them", sql_types(types)),
         });
     }
+    if let Some((_, parameter)) = text.split_once("Placeholder '")
+        && let Some((name, _)) = parameter.split_once("' was not provided a value")
+    {
+        return Some(format!("parameter {name} has no value"));
+    }
     if text.starts_with("Physical plan does not support logical expression") {
         let subquery = ["Subquery", "OuterReferenceColumn"].iter().any(|kind| text.contains(kind));
         return subquery.then(|| "a subquery of this kind in this place; a join says the same".into());
@@ -63,6 +68,7 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("Overflow", SqlState::NumericValueOutOfRange),
         ("Divide by zero", SqlState::DivisionByZero),
         ("No value found for placeholder", SqlState::UndefinedParameter),
+        ("was not provided a value", SqlState::UndefinedParameter),
         ("Placeholder type could not be resolved", SqlState::IndeterminateDatatype),
         ("regex parse error", SqlState::InvalidRegularExpression),
         ("Regular expression did not compile", SqlState::InvalidRegularExpression),

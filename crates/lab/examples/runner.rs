@@ -20,7 +20,7 @@
 mod kernels;
 
 use gingham::load::LoadOptions;
-use gingham::{Connection, Database, DatabaseOptions};
+use gingham::{Connection, DatabaseOptions};
 use gingham_lab::tpch::answers::QueryAnswer;
 use gingham_lab::tpch::{self, TpchTable};
 use gingham_reference::Reference;
@@ -153,8 +153,8 @@ impl Engine for Gingham {
     }
 
     fn open(&mut self) -> Result<()> {
-        let options = DatabaseOptions { threads: Some(self.threads), ..DatabaseOptions::default() };
-        let connection = Database::open_with(&self.database, &options)?.connect();
+        let options = DatabaseOptions::new().threads(self.threads);
+        let connection = options.open(&self.database)?.connect();
         connection.execute(&format!("SET gingham.cache_plans = {}", self.cache_plans))?;
         self.connection = Some(connection);
         Ok(())

@@ -307,8 +307,8 @@ fn a_read_only_database_is_advised_and_killed_runs_are_swept() {
     let left = path.join("scratch-left");
     std::fs::create_dir_all(left.join("segments")).expect("a folder");
     std::fs::write(left.join("writer.lock"), "writing").expect("a file");
-    let options = DatabaseOptions { read_only: true, ..DatabaseOptions::default() };
-    let database = Database::open_with(&path, &options).expect("a database");
+    let options = DatabaseOptions::new().read_only(true);
+    let database = options.open(&path).expect("a database");
     let advice = asked(&database, SUM).expect("advice");
     assert_eq!(advice.tables.len(), 1);
     assert_eq!(scratch_folders(&path), 1, "a reader removes nothing of others");

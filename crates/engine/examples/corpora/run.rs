@@ -131,8 +131,8 @@ impl Session {
 }
 
 fn fresh() -> Result<Database, String> {
-    let options = DatabaseOptions { memory_limit: Some(MEMORY), threads: Some(1), ..Default::default() };
-    Database::in_memory_with(&options).map_err(|error| error.to_string())
+    let options = DatabaseOptions::new().memory_limit(MEMORY).threads(1);
+    options.temporary().map_err(|error| error.to_string())
 }
 
 /// A connection that waits for no other one of its file, since all of them belong to one thread.

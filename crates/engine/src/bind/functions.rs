@@ -45,7 +45,7 @@ impl Binder<'_> {
             };
             given.push(self.expression(argument, NameContext::of(&scope, &place))?);
         }
-        if given.iter().any(looks_outside) {
+        if given.iter().any(|argument| looks_outside(argument) || has_parameter(argument)) {
             return self.listed_rows(&function, given, alias);
         }
         // Functions take whole numbers of 64 bits, and NULL without a type.
@@ -72,13 +72,13 @@ impl Binder<'_> {
         aliased(self.rows_of(provider, &TableReference::bare(function))?, alias)
     }
 
-    /// The rows of a function of FROM whose arguments differ from row to row: the elements of the list that the function of that name
+    /// The rows of a function of FROM whose arguments differ from row to row, or from run to run: the elements of the list that the function of that name
     /// gives elsewhere.
     fn listed_rows(&mut self, function: &str, given: Vec<Planned>, alias: Option<&TableAlias>) -> Result<From> {
         let known = self.state.scalar_functions().get(function).cloned();
-        let list = known
-            .filter(|_| matches!(function, "generate_series" | "range"))
-            .ok_or_else(|| error::unsupported(format!("columns and subqueries as arguments of {function} in FROM")))?;
+        let list = known.filter(|_| matches!(function, "generate_series" | "range")).ok_or_else(|| {
+            error::unsupported(format!("columns, subqueries and parameters as arguments of {function} in FROM"))
+        })?;
         let elements = Planned::Unnest(datafusion::logical_expr::expr::Unnest::new(list.call(given)));
         self.elements(vec![elements], function, Some("value"), alias)
     }
@@ -119,6 +119,11 @@ impl Binder<'_> {
             FromRelation { name: Some(function.to_owned()), columns: bound.columns, ..FromRelation::default() };
         aliased(From::of(relation, bound.plan), alias)
     }
+}
+
+/// Whether a value is known when the statement is run, and not when it is planned.
+fn has_parameter(argument: &Planned) -> bool {
+    argument.exists(|part| Ok(matches!(part, Planned::Placeholder(_)))).unwrap_or(true)
 }
 
 /// Whether a value is another one for each row of a query around it, or a query's.

@@ -98,6 +98,51 @@ impl CancelToken {
     }
 }
 
+/// Cancels one statement, and tells how far it is, from any thread.
+///
+/// ```
+/// let connection = gingham::Database::in_memory()?.connect();
+/// let running = connection.start("SELECT count(*) FROM generate_series(1, 1000000000) a, generate_series(1, 1000) b")?;
+/// let handle = running.handle();
+/// std::thread::spawn(move || handle.cancel()).join().expect("cancelling never fails");
+/// assert!(matches!(running.wait().and_then(|rows| rows.collect_batches()), Err(gingham::Error::Cancelled)));
+/// # Ok::<(), gingham::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct StatementHandle {
+    token: CancelToken,
+}
+
+impl StatementHandle {
+    pub(crate) fn new(token: CancelToken) -> Self {
+        Self { token }
+    }
+
+    /// Cancels the statement; no effect when it has ended, or is about to commit.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let rows = connection.query("SELECT * FROM generate_series(1, 1000000000)")?;
+    /// rows.handle().cancel();
+    /// assert!(rows.collect_batches().is_err());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn cancel(&self) {
+        self.token.cancel();
+    }
+
+    /// How far it is; `None` for a statement that does not count.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// assert_eq!(connection.query("SELECT 1")?.handle().progress(), None);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn progress(&self) -> Option<StatementProgress> {
+        self.token.progress()
+    }
+}
+
 /// The statements that a connection and its clones run now.
 #[derive(Debug, Default)]
 pub(crate) struct RunningStatements {

@@ -1,7 +1,8 @@
 //! The result of a statement: a schema and a stream of batches.
 
 use crate::recording::Recording;
-use crate::session::{CancelToken, PlanningTimes, Stopwatch, wait};
+use crate::session::run::ResultHead;
+use crate::session::{CancelToken, PlanningTimes, StatementHandle, Stopwatch, wait};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -24,8 +25,11 @@ use tokio::sync::mpsc::Receiver;
 /// # Ok::<(), gingham::Error>(())
 /// ```
 pub struct QueryResult {
+    command: &'static str,
     schema: SchemaRef,
     affected: Option<u64>,
+    /// Rows given so far.
+    given: u64,
     batches: Receiver<Result<RecordBatch>>,
     cancel: CancelToken,
     cancelled: BoxFuture<'static, ()>,
@@ -37,9 +41,9 @@ pub struct QueryResult {
 }
 
 impl QueryResult {
-    pub(crate) fn new(
-        schema: SchemaRef,
-        affected: Option<u64>,
+    pub(super) fn new(
+        command: &'static str,
+        ResultHead { schema, affected }: ResultHead,
         batches: Receiver<Result<RecordBatch>>,
         cancel: CancelToken,
         (watch, mut recording): (Arc<Stopwatch>, Option<Recording>),
@@ -49,7 +53,7 @@ impl QueryResult {
         if let Some(done) = recording.take_if(|_| affected.is_some()) {
             done.end();
         }
-        Self { schema, affected, batches, cancel, cancelled, watch, recording, ended: false }
+        Self { command, schema, affected, given: 0, batches, cancel, cancelled, watch, recording, ended: false }
     }
 
     /// Schema of the batches; without columns for a statement that returns no rows.
@@ -77,6 +81,37 @@ impl QueryResult {
     /// ```
     pub fn rows_affected(&self) -> Option<u64> {
         self.affected
+    }
+
+    /// What the statement is called, with the rows that it changed or has given so far.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// assert_eq!(connection.query("CREATE TABLE t (n INT)")?.tag().to_string(), "CREATE TABLE");
+    /// assert_eq!(connection.query("INSERT INTO t VALUES (1), (2)")?.tag().to_string(), "INSERT 0 2");
+    /// let mut rows = connection.query("SELECT * FROM t")?;
+    /// rows.by_ref().try_for_each(|batch| batch.map(drop))?;
+    /// assert_eq!(rows.tag().to_string(), "SELECT 2");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn tag(&self) -> CommandTag {
+        let counts = self.affected.is_some() || !self.schema.fields().is_empty();
+        CommandTag { command: self.command, rows: counts.then(|| self.affected.unwrap_or(self.given)) }
+    }
+
+    /// Stops this statement, and no other of the connection's.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let endless = connection.query("SELECT * FROM generate_series(1, 1000000000)")?;
+    /// let other = connection.query("SELECT 1")?;
+    /// endless.handle().cancel();
+    /// assert!(matches!(endless.collect_batches(), Err(gingham::Error::Cancelled)));
+    /// assert_eq!(other.collect_batches()?[0].num_rows(), 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn handle(&self) -> StatementHandle {
+        StatementHandle::new(self.cancel.clone())
     }
 
     /// How long the statement was planned, once its first batch was given. The total of one that is no query is all of
@@ -112,6 +147,31 @@ impl QueryResult {
     }
 }
 
+/// What a statement is called when it has run, as PostgreSQL tells it to its clients.
+///
+/// ```
+/// let tag = gingham::CommandTag { command: "UPDATE", rows: Some(3) };
+/// assert_eq!(tag.to_string(), "UPDATE 3");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandTag {
+    /// Its words: `SELECT`, `CREATE TABLE`.
+    pub command: &'static str,
+    /// Rows changed or given, for a statement that does either.
+    pub rows: Option<u64>,
+}
+
+impl std::fmt::Display for CommandTag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.command)?;
+        match (self.command, self.rows) {
+            ("INSERT", Some(rows)) => write!(f, " 0 {rows}"),
+            ("SELECT" | "UPDATE" | "DELETE" | "MERGE" | "COPY", Some(rows)) => write!(f, " {rows}"),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Stream for QueryResult {
     type Item = Result<RecordBatch>;
 
@@ -128,6 +188,9 @@ impl Stream for QueryResult {
                 Poll::Pending => return Poll::Pending,
             },
         };
+        if let Some(Ok(batch)) = &item {
+            this.given += batch.num_rows() as u64;
+        }
         this.ended = !matches!(item, Some(Ok(_)));
         if let Some(done) = this.recording.take_if(|_| item.is_none()) {
             done.end();

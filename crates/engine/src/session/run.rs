@@ -17,16 +17,18 @@ const WAITING_BATCHES: usize = 4;
 
 /// What is known of a result before its first batch.
 #[derive(Debug)]
-struct Head {
-    schema: SchemaRef,
-    affected: Option<u64>,
+pub(super) struct ResultHead {
+    /// Of the rows.
+    pub(super) schema: SchemaRef,
+    /// Records that the statement changed, when it changes any.
+    pub(super) affected: Option<u64>,
 }
 
 /// When it is known.
 #[derive(Debug)]
 enum Told {
-    Now(Head),
-    Later(oneshot::Receiver<Result<Head>>),
+    Now(ResultHead),
+    Later(oneshot::Receiver<Result<ResultHead>>),
 }
 
 /// What a statement gives, and its part in the session's transaction, which is not idle while the rows are being read.
@@ -35,6 +37,7 @@ type StatementOutcome = (Outcome, Option<Arc<Use>>);
 /// A statement that was started.
 #[derive(Debug)]
 pub(crate) struct Started {
+    command: &'static str,
     head: Told,
     batches: mpsc::Receiver<Result<RecordBatch>>,
     cancel: CancelToken,
@@ -75,7 +78,7 @@ where
 
 /// Starts a statement whose plan was kept, and with it the schema: nobody has to wait for the threads to tell it.
 pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: CachedPlan) -> Result<Started> {
-    let head = Head { schema: kept.schema(), affected: None };
+    let head = ResultHead { schema: kept.schema(), affected: None };
     let again = kept.at_rest();
     start_with(
         session,
@@ -94,29 +97,30 @@ pub(crate) fn finished(watch: Stopwatch, schema: SchemaRef, batch: RecordBatch) 
         // There is room for one.
         drop(sender.try_send(Ok(batch)));
     }
-    let head = Told::Now(Head { schema, affected: None });
-    Started { head, batches, cancel: CancelToken::new(), watch: Arc::new(watch), recording: None }
+    let head = Told::Now(ResultHead { schema, affected: None });
+    Started { command: "", head, batches, cancel: CancelToken::new(), watch: Arc::new(watch), recording: None }
 }
 
 /// A statement that has run already and changed so many records.
 pub(crate) fn finished_change(watch: Stopwatch, records: u64) -> Started {
     let (_, batches) = mpsc::channel(1);
     watch.is_planned();
-    let head = Told::Now(Head { schema: Arc::new(Schema::empty()), affected: Some(records) });
-    Started { head, batches, cancel: CancelToken::new(), watch: Arc::new(watch), recording: None }
+    let head = Told::Now(ResultHead { schema: Arc::new(Schema::empty()), affected: Some(records) });
+    Started { command: "", head, batches, cancel: CancelToken::new(), watch: Arc::new(watch), recording: None }
 }
 
 /// Starts `work`, and does `after` when all that it gave was taken.
 fn start_with(
     session: &Arc<Session>,
     (cancel, watch): (CancelToken, Arc<Stopwatch>),
-    (head, mut head_sender): (Told, Option<oneshot::Sender<Result<Head>>>),
+    (head, mut head_sender): (Told, Option<oneshot::Sender<Result<ResultHead>>>),
     work: impl Future<Output = Result<StatementOutcome>> + Send + 'static,
     after: impl FnOnce() + Send + 'static,
 ) -> Result<Started> {
     let guard = session.running.enter(cancel.clone());
     let (sender, batches) = mpsc::channel(WAITING_BATCHES);
-    let started = Started { head, batches, cancel: cancel.clone(), watch: Arc::clone(&watch), recording: None };
+    let started =
+        Started { command: "", head, batches, cancel: cancel.clone(), watch: Arc::clone(&watch), recording: None };
     let handle = session.engine.handle()?.clone();
     let session = Arc::clone(session);
     handle.spawn(async move {
@@ -146,12 +150,12 @@ fn start_with(
 async fn drive(
     work: impl Future<Output = Result<StatementOutcome>>,
     watch: &Stopwatch,
-    head: &mut Option<oneshot::Sender<Result<Head>>>,
+    head: &mut Option<oneshot::Sender<Result<ResultHead>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,
 ) -> Result<()> {
     let mut tell = |schema, affected| {
         if let Some(head) = head.take() {
-            drop(head.send(Ok(Head { schema, affected })));
+            drop(head.send(Ok(ResultHead { schema, affected })));
         }
     };
     let (outcome, part) = work.await?;
@@ -178,7 +182,7 @@ async fn drive(
 }
 
 impl Told {
-    async fn wait(self) -> Result<Head> {
+    async fn wait(self) -> Result<ResultHead> {
         match self {
             Self::Now(head) => Ok(head),
             Self::Later(head) => {
@@ -194,16 +198,26 @@ impl Started {
         Self { recording, ..self }
     }
 
+    /// This statement under its name.
+    pub(crate) fn called(self, command: &'static str) -> Self {
+        Self { command, ..self }
+    }
+
+    /// Tells it to stop, and others how far it is.
+    pub(crate) fn token(&self) -> &CancelToken {
+        &self.cancel
+    }
+
     /// Waits for the schema.
     pub(crate) async fn result(self) -> Result<QueryResult> {
-        let Self { head, batches, cancel, watch, recording } = self;
+        let Self { command, head, batches, cancel, watch, recording } = self;
         let abandoned = CancelOnDrop(Some(cancel));
         let head = tokio::select! {
             biased;
             head = head.wait() => head?,
             () = abandoned.cancelled() => return Err(Error::Cancelled),
         };
-        Ok(QueryResult::new(head.schema, head.affected, batches, abandoned.keep(), (watch, recording)))
+        Ok(QueryResult::new(command, head, batches, abandoned.keep(), (watch, recording)))
     }
 }
 

@@ -26,6 +26,27 @@ pub(crate) enum Slot {
     RolledBack(String),
 }
 
+/// Whether a connection is in a transaction.
+///
+/// ```
+/// use gingham::{Database, TransactionStatus};
+///
+/// let connection = Database::in_memory()?.connect();
+/// assert_eq!(connection.transaction_status(), TransactionStatus::None);
+/// connection.execute("BEGIN")?;
+/// assert_eq!(connection.transaction_status(), TransactionStatus::Open);
+/// # Ok::<(), gingham::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// Each statement is a transaction of its own.
+    None,
+    /// Between BEGIN and COMMIT.
+    Open,
+    /// It was rolled back, and takes no statement but the one that ends it.
+    RolledBack,
+}
+
 /// A transaction over statements. Dropping it rolls it back.
 #[derive(Debug)]
 pub(crate) struct SessionTransaction {
@@ -238,6 +259,15 @@ fn place(savepoints: &[String], name: &str) -> Result<usize> {
 impl Session {
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the session is in, for those who only look.
+    pub(crate) fn transaction_status(&self) -> TransactionStatus {
+        match *self.slot() {
+            Slot::None => TransactionStatus::None,
+            Slot::Open(_) => TransactionStatus::Open,
+            Slot::RolledBack(_) => TransactionStatus::RolledBack,
+        }
     }
 
     /// Whether the session is between BEGIN and COMMIT.

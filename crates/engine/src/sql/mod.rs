@@ -11,6 +11,7 @@
 //! | `layout` | layouts, packings and encodings as texts |
 //! | `alter_design`, `copy` | statements that the parser does not know |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
+//! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
 
@@ -23,6 +24,7 @@ pub(crate) mod layout;
 pub(crate) mod literals;
 pub(crate) mod names;
 pub(crate) mod operators;
+pub(crate) mod parameters;
 pub(crate) mod parse;
 pub(crate) mod precedence;
 pub(crate) mod quoted;

@@ -6,6 +6,7 @@ use crate::sql::alter_design::AlterDesign;
 use crate::sql::copy;
 use crate::sql::copy::CopyFrom;
 use crate::sql::dialect::Gingham;
+use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::tokens::Tokens;
 use crate::sql::{depth, refuse, untyped};
 use crate::{Error, Result};
@@ -66,7 +67,7 @@ fn place(line: usize, column: usize) -> Position {
 }
 
 fn parse_all(sql: &str) -> Result<Vec<Statement>> {
-    let Tokens { tokens, materialized } = Tokens::of(sql)?;
+    let Tokens { tokens, materialized, parameters: _ } = Tokens::of(sql)?;
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&Gingham).build()?;
     let mut statements = Vec::new();
     loop {
@@ -99,6 +100,13 @@ pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
     }
 }
 
+/// The names of a statement's parameters, and its text with their numbers.
+pub(crate) fn parameters(sql: &str) -> Result<(ParameterNames, String)> {
+    let Tokens { tokens, parameters, materialized: _ } = Tokens::of(sql)?;
+    let text = numbered(sql, &tokens);
+    Ok((parameters, text))
+}
+
 /// The query that a text is.
 pub(crate) fn query_of(text: &str) -> Result<Query> {
     let internal = || Error::Internal(format!("{text} is a query"));
@@ -110,7 +118,8 @@ pub(crate) fn query_of(text: &str) -> Result<Query> {
 
 /// The query of a view's text. Its syntax tree has no lines and columns: they would be taken for those of the statement.
 pub(crate) fn query_of_view(text: &str) -> std::result::Result<Query, String> {
-    let Tokens { tokens, materialized } = Tokens::without_places(text).map_err(|error| error.to_string())?;
+    let Tokens { tokens, materialized, parameters: _ } =
+        Tokens::without_places(text).map_err(|error| error.to_string())?;
     let parsed = Parser::new(&Gingham).with_tokens_with_locations(tokens).parse_query();
     let mut query = parsed.map_err(|error| error.to_string())?;
     materialized.put(query.as_mut()).map_err(|error| error.to_string())?;

@@ -6,6 +6,8 @@
 
 use crate::Result;
 use crate::sql::dialect::Gingham;
+use crate::sql::parameters;
+use crate::sql::parameters::ParameterNames;
 use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{CteAsMaterialized, Query};
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -15,6 +17,8 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan
 /// The tokens of a text.
 pub(crate) struct Tokens {
     pub(crate) tokens: Vec<TokenWithSpan>,
+    /// Those of the last statement, whose parameters are numbers among the tokens.
+    pub(crate) parameters: ParameterNames,
     pub(crate) materialized: Materialized,
 }
 
@@ -25,7 +29,7 @@ pub(crate) struct Materialized(Vec<(Location, CteAsMaterialized)>);
 impl Tokens {
     /// Those of a statement's text.
     pub(crate) fn of(sql: &str) -> Result<Self> {
-        Ok(Self::read(tokens(sql)?))
+        Self::read(tokens(sql)?)
     }
 
     /// Those of a text that is not the statement's: they have no line and column that an error could show.
@@ -35,11 +39,12 @@ impl Tokens {
             let place = Location { line: 0, column };
             token.span = Span::new(place, place);
         }
-        Ok(Self::read(tokens))
+        Self::read(tokens)
     }
 
-    fn read(tokens: Vec<TokenWithSpan>) -> Self {
-        let mut own = Self { tokens, materialized: Materialized::default() };
+    fn read(mut tokens: Vec<TokenWithSpan>) -> Result<Self> {
+        let parameters = parameters::number(&mut tokens)?;
+        let mut own = Self { tokens, parameters, materialized: Materialized::default() };
         let has = |word: Keyword| own.tokens.iter().any(|token| is_word(token, word));
         let (materialized, values) = (has(Keyword::MATERIALIZED), has(Keyword::VALUES));
         if materialized {
@@ -48,7 +53,7 @@ impl Tokens {
         if values {
             own.wrap_values();
         }
-        own
+        Ok(own)
     }
 
     /// The positions of the tokens that mean something.

@@ -6,18 +6,24 @@
 //! | `dml/` | statements that write records: INSERT, UPDATE, DELETE, MERGE |
 //! | `transfer/` | COPY in both directions |
 //! | `admin/` | SET, PREPARE, BEGIN, DESCRIBE, VACUUM, system tables |
+//! | `command` | what a statement is called when it has run |
+//! | `described` | the schema and the parameters of a statement, without running it |
 //! | `uses` | what a statement asks of tables, without running it |
 
 pub(crate) mod admin;
+mod command;
 pub(crate) mod ddl;
+pub(crate) mod described;
 pub(crate) mod dml;
 pub(crate) mod transfer;
 pub(crate) mod uses;
 
 pub(crate) use crate::sql::depth::limit as limit_depth;
 pub(crate) use crate::sql::parse::{Statement, all_of, parse, parse_single, query_of, query_of_view};
+pub(crate) use crate::statements::command::command;
 pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
+pub(crate) use crate::statements::ddl::external::free_name;
 
 use crate::session::system_tables;
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};

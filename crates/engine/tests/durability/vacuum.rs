@@ -93,8 +93,8 @@ fn a_commit_after_a_vacuum_needs_the_exchange_to_be_on_the_disk() {
 #[test]
 fn reading_child() {
     let Some(path) = child::argument("vacuum::reading_child") else { return };
-    let options = DatabaseOptions { read_only: true, ..DatabaseOptions::default() };
-    let connection = Database::open_with(Path::new(&path), &options).expect("a database").connect();
+    let options = DatabaseOptions::new().read_only(true);
+    let connection = options.open(Path::new(&path)).expect("a database").connect();
     println!("\nready");
     // What began before another catalog took the place of the one that it reads.
     let mut long = Vec::new();

@@ -7,9 +7,8 @@ use std::path::Path;
 
 /// Opens a database that should be there, or with `create` may be.
 pub fn open(path: &Path, create: bool) -> gingham::Result<Database> {
-    let options =
-        DatabaseOptions { create, memory_limit: Some(256 << 20), threads: Some(2), ..DatabaseOptions::default() };
-    Database::open_with(path, &options)
+    let options = DatabaseOptions::new().create(create).memory_limit(256 << 20).threads(2);
+    options.open(path)
 }
 
 /// Opens the database in `path` and looks at all of it. It must hold exactly what one of the states `allowed` has. Says which

@@ -206,8 +206,8 @@ fn settings_are_checked_and_shown() {
 
 #[test]
 fn a_query_past_the_memory_limit_fails_by_name() {
-    let options = DatabaseOptions { memory_limit: Some(32 << 20), threads: Some(1), ..DatabaseOptions::default() };
-    let connection = Database::in_memory_with(&options).unwrap().connect();
+    let options = DatabaseOptions::new().memory_limit(32 << 20).threads(1);
+    let connection = options.temporary().unwrap().connect();
     let sql =
         "SELECT count(*) FROM generate_series(1, 3000000) a JOIN generate_series(1, 3000000) b ON a.value = b.value";
     let error = failure(&connection, sql);

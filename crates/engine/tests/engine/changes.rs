@@ -2,7 +2,7 @@
 //! the same records written anew.
 
 use crate::{connect, each_way, rows};
-use gingham::{Connection, Database, DatabaseOptions};
+use gingham::{Connection, DatabaseOptions};
 use std::collections::BTreeMap;
 
 const LAYOUTS: [&str; 12] = [
@@ -365,8 +365,8 @@ fn values_without_room_go_with_whole_records() {
     const UPDATE: &str = "UPDATE t SET s = repeat('x', 100) || CAST(k AS VARCHAR) WHERE k % 2 = 0";
     const ANSWER: &str = "SELECT count(*), sum(k), sum(length(s)), min(s), max(s), sum(d) FROM t";
     let updated = |memory_limit| {
-        let options = DatabaseOptions { memory_limit, threads: Some(2), ..DatabaseOptions::default() };
-        let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
+        let options = DatabaseOptions::new().memory_limit(memory_limit).threads(2);
+        let connection = options.temporary().expect("a scratch database").connect();
         let made = "CREATE TABLE t WITH (layout = 'column') AS SELECT value AS k, 'text' AS s, value % 7 AS d
                     FROM generate_series(0, 199999)";
         connection.execute(made).expect("a table");

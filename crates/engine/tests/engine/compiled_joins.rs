@@ -1,7 +1,7 @@
 //! Joins in compiled pipelines: what they take, that they answer as DataFusion's operators do, and where they give way.
 
 use crate::{by_datafusion, connect, each_way, rows};
-use gingham::{Connection, Database, DatabaseOptions};
+use gingham::{Connection, DatabaseOptions};
 use std::time::Duration;
 
 /// Towns with a number each, their people, and what these bought: names are strings without codes, some people live nowhere,
@@ -298,8 +298,8 @@ fn a_join_of_very_many_pairs_is_stopped_at_once() {
 
 #[test]
 fn more_rows_than_there_is_memory_for_are_left_to_operators_that_spill() {
-    let options = DatabaseOptions { memory_limit: Some(48 << 20), threads: Some(2), ..DatabaseOptions::default() };
-    let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
+    let options = DatabaseOptions::new().memory_limit(48 << 20).threads(2);
+    let connection = options.temporary().expect("a scratch database").connect();
     connection
         .execute(
             "CREATE TABLE a AS SELECT value % 1000 AS k, value AS v FROM generate_series(1, 30000);
@@ -316,8 +316,8 @@ fn more_rows_than_there_is_memory_for_are_left_to_operators_that_spill() {
 
 #[test]
 fn queries_at_once_do_not_wait_for_each_other() {
-    let options = DatabaseOptions { threads: Some(1), ..DatabaseOptions::default() };
-    let database = Database::in_memory_with(&options).expect("a scratch database");
+    let options = DatabaseOptions::new().threads(1);
+    let database = options.temporary().expect("a scratch database");
     let connection = database.connect();
     shop(&connection);
     let sql = TAKEN[0].0;

@@ -2,7 +2,7 @@
 
 use crate::compiled_joins::{agree, plan, shop};
 use crate::{connect, failure, rows};
-use gingham::{Database, DatabaseOptions};
+use gingham::DatabaseOptions;
 
 /// Queries whose joins are pipelines over rows of operators that pipelines don't have, and which these are.
 const TAKEN: [(&str, &str); 9] = [
@@ -105,8 +105,8 @@ fn errors_of_what_gives_rows_are_the_querys() {
 
 #[test]
 fn rows_that_are_too_many_are_left_to_operators() {
-    let options = DatabaseOptions { memory_limit: Some(24 << 20), ..DatabaseOptions::default() };
-    let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
+    let options = DatabaseOptions::new().memory_limit(24 << 20);
+    let connection = options.temporary().expect("a scratch database").connect();
     connection.execute("CREATE TABLE few AS SELECT value AS v FROM generate_series(1, 100)").expect("a table");
     let sql = "SELECT count(*), sum(g.value) FROM generate_series(1, 4000000) g JOIN few f ON g.value % 1000 = f.v";
     assert!(plan(&connection, sql).contains("given"), "{}", plan(&connection, sql));

@@ -114,15 +114,15 @@ fn a_query_under_way_keeps_what_it_began_with() {
 fn heap_tables_are_opened_again_and_backed_up() {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, copy) = (folder.path().join("shop.gingham"), folder.path().join("copy.gingham"));
-    let options = DatabaseOptions::default();
+    let options = DatabaseOptions::new();
     for layout in LAYOUTS {
-        let database = Database::open_with(&path, &options).expect("a database");
+        let database = options.open(&path).expect("a database");
         let connection = database.connect();
         connection.execute("DROP TABLE IF EXISTS n").expect("it may be there");
         numbers(&connection, layout);
     }
     let total = "SELECT count(*), sum(v), sum(d), count(DISTINCT s), max(s) FROM n";
-    let database = Database::open_with(&path, &options).expect("the database is there");
+    let database = options.open(&path).expect("the database is there");
     let connection = database.connect();
     let expected = rows(&connection, total);
     let change = connection.prepare("DELETE FROM n WHERE v = $1 OR s = $2").expect("a statement");
@@ -132,7 +132,7 @@ fn heap_tables_are_opened_again_and_backed_up() {
     connection.execute("INSERT INTO n SELECT 10, 10 % 7, 10, 'b', 2.5").expect("the same again");
     assert_eq!(rows(&connection, total), expected);
     database.backup(&copy).expect("a copy");
-    let copy = Database::open_with(&copy, &options).expect("the copy is a database");
+    let copy = options.open(&copy).expect("the copy is a database");
     assert_eq!(rows(&copy.connect(), total), expected);
     for database in [database, copy] {
         let report = database.check().expect("a check");

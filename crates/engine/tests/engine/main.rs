@@ -26,6 +26,8 @@ mod of_unions;
 mod oracle;
 mod pipelines;
 mod predicate_order;
+mod prepared;
+mod registered;
 mod repeated;
 #[path = "../../../../tests/support/rows.rs"]
 mod rows;

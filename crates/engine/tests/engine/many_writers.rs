@@ -3,7 +3,7 @@
 
 use crate::rows;
 use futures::future::join_all;
-use gingham::{Connection, Database, DatabaseOptions, Result};
+use gingham::{Connection, Database, Result};
 use std::time::Duration;
 
 /// More than the threads that the runtime has for what blocks.
@@ -13,7 +13,7 @@ const GATHERED: Duration = Duration::from_millis(500);
 
 /// A database with a table `t` (k, v), and its clients.
 fn database(layout: &str) -> (Database, Vec<Connection>) {
-    let database = Database::in_memory_with(&DatabaseOptions::default()).expect("a scratch database");
+    let database = Database::in_memory().expect("a scratch database");
     let table = format!("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT) WITH (layout = '{layout}')");
     database.connect().execute(&table).expect("a table");
     let clients = (0..CLIENTS).map(|_| database.connect()).collect();

@@ -223,8 +223,8 @@ fn an_overflow_is_the_error_that_it_is_without_pipelines() {
 
 #[test]
 fn without_memory_for_its_groups_a_query_goes_on_otherwise() {
-    let options = DatabaseOptions { memory_limit: Some(24 << 20), threads: Some(1), ..DatabaseOptions::default() };
-    let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
+    let options = DatabaseOptions::new().memory_limit(24 << 20).threads(1);
+    let connection = options.temporary().expect("a scratch database").connect();
     numbers(&connection);
     let sql = "SELECT count(*), sum(c), max(a), max(b), max(e) <= max(f) FROM (SELECT v * 16 AS g, d, k, count(*) AS c, sum(v) AS a, max(v) AS b,
          min(wide) AS e, sum(wide) AS f FROM n GROUP BY v * 16, d, k)";

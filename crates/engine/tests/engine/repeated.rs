@@ -1,7 +1,7 @@
 //! Repeated texts run by a plan that was kept, and giving what a new plan would.
 
 use crate::{connect, rows};
-use gingham::{Connection, Database, DatabaseOptions};
+use gingham::{Connection, Database};
 use std::path::Path;
 use std::time::Duration;
 
@@ -207,7 +207,7 @@ fn plans_over_pages_hold_them_only_while_they_run() {
 /// Opens a database that another name of the same folder was closed under just now: what ran last may be on its way out.
 fn open_again(path: &Path) -> Database {
     for _ in 0..1000 {
-        match Database::open_with(path, &DatabaseOptions::default()) {
+        match Database::open(path) {
             Ok(database) => return database,
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }

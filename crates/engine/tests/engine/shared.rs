@@ -1,12 +1,12 @@
 //! Rows that a statement computes once and reads in several places.
 
 use crate::{connect, failure, rows};
-use gingham::{Database, DatabaseOptions};
+use gingham::DatabaseOptions;
 
 #[test]
 fn they_go_to_a_file_where_memory_ends() {
-    let options = DatabaseOptions { memory_limit: Some(32 << 20), threads: Some(2), ..DatabaseOptions::default() };
-    let connection = Database::in_memory_with(&options).expect("a database").connect();
+    let options = DatabaseOptions::new().memory_limit(32 << 20).threads(2);
+    let connection = options.temporary().expect("a database").connect();
     // Some 60 MB of rows.
     connection
         .execute("CREATE TABLE wide AS SELECT value AS id, repeat('x', 200) || value AS text FROM generate_series(1, 300000)")

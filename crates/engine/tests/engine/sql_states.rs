@@ -202,8 +202,7 @@ fn errors_of_other_kinds_have_theirs() {
         one.query("SELECT count(*) FROM generate_series(1, 1000000000) a, generate_series(1, 1000) b").unwrap();
     one.cancel_handle().cancel();
     assert_eq!(endless.collect_batches().unwrap_err().sqlstate(), "57014");
-    let small =
-        Database::in_memory_with(&DatabaseOptions { memory_limit: Some(8 << 20), ..Default::default() }).unwrap();
+    let small = DatabaseOptions::new().memory_limit(8 << 20).temporary().unwrap();
     let large = "SELECT array_agg(value) FROM generate_series(1, 10000000)";
     assert_eq!(code(small.connect().execute(large)), "53200");
     let file = folder.path().join("file");

@@ -2,7 +2,7 @@
 //! and pages that a transaction has made are nobody else's.
 
 use crate::{connect, rows};
-use gingham::{Connection, Database, DatabaseOptions, Error};
+use gingham::{Connection, Database, Error};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -328,7 +328,7 @@ fn a_long_reader_stops_no_writer() {
 fn many_clients_share_commits_and_fail_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shop.gingham");
-    let database = Database::open_with(&path, &DatabaseOptions::default()).expect("a database");
+    let database = Database::open(&path).expect("a database");
     for layout in LAYOUTS {
         let setup = database.connect();
         run(&setup, &format!("CREATE OR REPLACE TABLE t (k INTEGER PRIMARY KEY, v BIGINT) WITH (layout = '{layout}')"));
@@ -420,7 +420,7 @@ fn transfer(connection: &Connection, writer: u64, step: u64) -> Result<(), Error
 fn what_was_rolled_back_leaves_no_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shop.gingham");
-    let database = Database::open_with(&path, &DatabaseOptions::default()).expect("a database");
+    let database = Database::open(&path).expect("a database");
     let connection = database.connect();
     run(&connection, "BEGIN; CREATE TABLE t AS SELECT value AS v FROM generate_series(1, 300000)");
     run(&connection, "CREATE TABLE u WITH (layout = 'pax') AS SELECT v, v * 2 AS w FROM t; SAVEPOINT s; DROP TABLE t");
@@ -431,7 +431,7 @@ fn what_was_rolled_back_leaves_no_file() {
     assert!(report.errors.is_empty() && report.notes.is_empty(), "{report:?}");
     run(&connection, "BEGIN; CREATE TABLE t AS SELECT value AS v FROM generate_series(1, 300000); COMMIT");
     drop((connection, database));
-    let database = Database::open_with(&path, &DatabaseOptions::default()).expect("a database");
+    let database = Database::open(&path).expect("a database");
     assert_eq!(rows(&database.connect(), "SELECT count(*) FROM t"), ["300000"]);
 }
 

@@ -66,6 +66,13 @@ impl Store {
                 path.display()
             )));
         }
+        if options.read_only && !store.is_read_only() {
+            return Err(Error::Locked(format!(
+                "database {} is open for writing in this process; close it before opening it for reading only, or open it \
+                 for writing, too",
+                path.display()
+            )));
+        }
         if !store.is_read_only() && store.unswept.load(Ordering::Acquire) {
             store.sweep_at_open();
         }

@@ -6,9 +6,10 @@ use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
+use datafusion::common::TableReference;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::sql::parser::{CreateExternalTable, Statement as DataFusionStatement};
-use gingham_storage::{DEFAULT_SCHEMA, SqlState};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 
 /// Runs CREATE EXTERNAL TABLE.
 pub(crate) async fn create(context: &StatementContext, statement: CreateExternalTable) -> Result<Outcome> {
@@ -24,19 +25,7 @@ pub(crate) async fn create(context: &StatementContext, statement: CreateExternal
     if statement.or_replace && statement.if_not_exists {
         return Err(Error::invalid(SqlState::SyntaxError, "OR REPLACE and IF NOT EXISTS exclude each other"));
     }
-    let name = context.name(&crate::statements::table_reference(&statement.name)?)?;
-    if name.schema != DEFAULT_SCHEMA {
-        return Err(unsupported(format!("an external table in another schema than {DEFAULT_SCHEMA} ('{name}')")));
-    }
-    if crate::session::system_tables::NAMES.contains(&name.table.as_str()) {
-        return Err(Error::invalid(SqlState::ReservedName, format!("'{name}' is a system table; choose another name")));
-    }
-    if context.find_table(&name).is_some() || crate::statements::is_view(context, &name) {
-        return Err(Error::invalid(
-            SqlState::WrongObjectType,
-            format!("'{name}' already exists and is not an external table"),
-        ));
-    }
+    let name = free_name(context, &crate::statements::table_reference(&statement.name)?)?;
     let externals = &context.session.externals;
     if externals.table_exist(&name.table) {
         if statement.if_not_exists {
@@ -74,6 +63,24 @@ pub(crate) async fn create(context: &StatementContext, statement: CreateExternal
     externals.deregister_table(&name.table)?;
     externals.register_table(name.table.clone(), table)?;
     Ok(Outcome::Done)
+}
+
+/// The name of a table that only the session has: no table and no view may have it.
+pub(crate) fn free_name(context: &StatementContext, reference: &TableReference) -> Result<TableName> {
+    let name = context.name(reference)?;
+    if name.schema != DEFAULT_SCHEMA {
+        return Err(unsupported(format!("an external table in another schema than {DEFAULT_SCHEMA} ('{name}')")));
+    }
+    if crate::session::system_tables::NAMES.contains(&name.table.as_str()) {
+        return Err(Error::invalid(SqlState::ReservedName, format!("'{name}' is a system table; choose another name")));
+    }
+    if context.find_table(&name).is_some() || crate::statements::is_view(context, &name) {
+        return Err(Error::invalid(
+            SqlState::DuplicateTable,
+            format!("'{name}' already exists and is not an external table"),
+        ));
+    }
+    Ok(name)
 }
 
 /// Refuses what nobody would see to: the records of files are not looked at before they are read.

@@ -1,0 +1,192 @@
+//! A statement with parameters, parsed and described once.
+
+use crate::connection::{Caller, Connection, RunningStatement};
+use crate::recording::with_values;
+use crate::session::{Started, wait};
+use crate::sql::parse;
+use crate::statements;
+use crate::statements::Statement;
+use crate::statements::described::{StatementShape, shape_of};
+use crate::{Error, QueryResult, Result};
+use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::{ParamValues, ScalarValue};
+use gingham_storage::SqlState;
+use std::sync::Arc;
+
+/// A statement with parameters.
+///
+/// ```
+/// use gingham::{Database, ScalarValue};
+///
+/// let connection = Database::in_memory()?.connect();
+/// let add = connection.prepare("SELECT $1 + $2 AS sum")?;
+/// let batches = add.query(&[ScalarValue::from(40), ScalarValue::from(2)])?.collect_batches()?;
+/// assert_eq!(ScalarValue::try_from_array(batches[0].column(0), 0)?, ScalarValue::from(42));
+/// # Ok::<(), gingham::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    connection: Connection,
+    /// The statement's text with its parameters as numbers.
+    text: Arc<str>,
+    statement: Statement,
+    names: Arc<[Option<String>]>,
+    shape: StatementShape,
+}
+
+impl Prepared {
+    pub(super) fn new(connection: &Connection, sql: &str) -> Result<Self> {
+        let statement = statements::parse_single(sql)?;
+        let (parameters, text) = parse::parameters(sql)?;
+        let (context, own) = (connection.context()?, statement.clone());
+        let mut shape = connection.wait_for(async move { shape_of(&context, own).await })?;
+        shape.parameters.resize(parameters.names.len(), None);
+        Ok(Self { connection: connection.clone(), text: text.into(), statement, names: parameters.names.into(), shape })
+    }
+
+    /// Number of its parameters.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// assert_eq!(connection.prepare("SELECT $1 + $2 * $1")?.parameters(), 2);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn parameters(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Names of `$1`, `$2`, …; `None` for those that are written as a number or as `?`.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let prepared = connection.prepare("SELECT $low + $high")?;
+    /// assert_eq!(prepared.parameter_names(), [Some("low".to_owned()), Some("high".to_owned())]);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn parameter_names(&self) -> &[Option<String>] {
+        &self.names
+    }
+
+    /// Types of `$1`, `$2`, …, where the statement tells them.
+    ///
+    /// ```
+    /// use arrow::datatypes::DataType;
+    ///
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT, day DATE)")?;
+    /// let prepared = connection.prepare("INSERT INTO t VALUES (?, ?)")?;
+    /// assert_eq!(prepared.parameter_types(), [Some(DataType::Int32), Some(DataType::Date32)]);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn parameter_types(&self) -> &[Option<DataType>] {
+        &self.shape.parameters
+    }
+
+    /// Schema of the rows that it gives: without columns for a statement that gives none, `None` for one that has to be run to
+    /// know, such as SHOW. A parameter without a type gives a column of type Null here, and one of its value's type when it runs.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let schema = connection.prepare("SELECT 1 AS n, $1 AS m")?.schema().expect("a query has one");
+    /// assert_eq!(schema.field(0).name(), "n");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn schema(&self) -> Option<SchemaRef> {
+        self.shape.schema.clone()
+    }
+
+    /// Values that are given by the names of their parameters, in the order of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// A parameter has no value, or a value no parameter.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let difference = connection.prepare("SELECT $high - $low AS n")?;
+    /// let values = difference.by_name(&[("low", ScalarValue::from(2)), ("high", ScalarValue::from(44))])?;
+    /// let batches = difference.query(&values)?.collect_batches()?;
+    /// assert_eq!(ScalarValue::try_from_array(batches[0].column(0), 0)?, ScalarValue::from(42));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn by_name(&self, values: &[(&str, ScalarValue)]) -> Result<Vec<ScalarValue>> {
+        let known = |wanted: &str| self.names.iter().flatten().any(|name| name == wanted);
+        if let Some((name, _)) = values.iter().find(|(name, _)| !known(name)) {
+            let text = format!("the statement has no parameter ${name}");
+            return Err(Error::invalid(SqlState::UndefinedParameter, text));
+        }
+        let value = |(number, name): (usize, &Option<String>)| {
+            let given = values.iter().find(|(given, _)| Some(*given) == name.as_deref());
+            given.map(|(_, value)| value.clone()).ok_or_else(|| {
+                let name = name.clone().unwrap_or_else(|| (number + 1).to_string());
+                Error::invalid(SqlState::UndefinedParameter, format!("parameter ${name} has no value"))
+            })
+        };
+        self.names.iter().enumerate().map(value).collect()
+    }
+
+    /// Runs the statement with `parameters` for `$1`, `$2`, ….
+    ///
+    /// # Errors
+    ///
+    /// There are more or fewer values than parameters, or the statement fails.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let count = connection.prepare("SELECT value FROM generate_series(1, 10) WHERE value > $1")?;
+    /// let rows = |least: i64| -> gingham::Result<usize> {
+    ///     let batches = count.query(&[ScalarValue::from(least)])?.collect_batches()?;
+    ///     Ok(batches.iter().map(|batch| batch.num_rows()).sum())
+    /// };
+    /// assert_eq!((rows(3)?, rows(9)?), (7, 1));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn query(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
+        wait(self.begin(parameters, Caller::Waits)?.result())
+    }
+
+    /// As [`Prepared::query`] for asynchronous code of any runtime.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let next = connection.prepare("SELECT ? + 1 AS n")?;
+    /// let rows = futures::executor::block_on(next.query_async(&[ScalarValue::from(41)]))?;
+    /// assert_eq!(rows.schema().field(0).name(), "n");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub async fn query_async(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
+        self.begin(parameters, Caller::GoesOn)?.result().await
+    }
+
+    /// Starts the statement and gives it at once, as [`Connection::start`] does.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let count = connection.prepare("SELECT count(*) AS n FROM generate_series(1, $1)")?;
+    /// let running = count.start(&[ScalarValue::from(100)])?;
+    /// assert_eq!(running.wait()?.collect_batches()?[0].num_rows(), 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn start(&self, parameters: &[ScalarValue]) -> Result<RunningStatement> {
+        Ok(RunningStatement::new(self.begin(parameters, Caller::GoesOn)?))
+    }
+
+    fn begin(&self, parameters: &[ScalarValue], caller: Caller) -> Result<Started> {
+        if parameters.len() != self.names.len() {
+            let text =
+                format!("the statement has {} parameters, and {} values are given", self.names.len(), parameters.len());
+            return Err(Error::invalid(SqlState::UndefinedParameter, text));
+        }
+        let recording = self.connection.session.recording(|| with_values(&self.text, parameters));
+        let given = ParamValues::from(parameters.to_vec());
+        Ok(self.connection.run(&self.statement, Some(given), caller)?.recorded(recording))
+    }
+}

@@ -1,0 +1,85 @@
+//! Arrow data of the program under a name of one connection.
+
+use crate::connection::Connection;
+use crate::session::CancelToken;
+use crate::statements::free_name;
+use crate::table::RegisteredTable;
+use crate::{Error, Result};
+use arrow::array::{RecordBatch, RecordBatchReader};
+use datafusion::catalog::SchemaProvider;
+use gingham_storage::SqlState;
+use std::sync::Arc;
+
+impl Connection {
+    /// Lets this connection and its clones read `batches` as the table `name`, without copying them, until
+    /// [`Connection::unregister`]. What was registered under the name before is not any more. The name is read as SQL reads it.
+    ///
+    /// # Errors
+    ///
+    /// A table or view has the name, there is no batch to tell the columns, the batches differ in their columns, or one is of a
+    /// type that SQL has not.
+    ///
+    /// ```
+    /// use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+    /// use std::sync::Arc;
+    ///
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    /// connection.register("numbers", vec![RecordBatch::try_from_iter([("n", numbers)])?])?;
+    /// assert_eq!(connection.execute("SELECT n FROM numbers WHERE n > 1")?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register(&self, name: &str, batches: Vec<RecordBatch>) -> Result<()> {
+        let Some(first) = batches.first() else {
+            let text = format!("'{name}' has no batch, so that nothing tells its columns; register a stream instead");
+            return Err(Error::invalid(SqlState::InvalidTableDefinition, text));
+        };
+        let schema = first.schema();
+        if let Some(other) = batches.iter().find(|batch| batch.schema().fields() != schema.fields()) {
+            let text = format!("the batches of '{name}' have different columns: {} and {schema}", other.schema());
+            return Err(Error::invalid(SqlState::DatatypeMismatch, text));
+        }
+        self.put(name, RegisteredTable::of_batches(&schema, batches)?)
+    }
+
+    /// As [`Connection::register`] for a stream, of which no more than a few batches are in memory at a time. A stream can be
+    /// read once: the second statement that reads it fails, and says so.
+    ///
+    /// ```
+    /// use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator};
+    /// use std::sync::Arc;
+    ///
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    /// let batch = RecordBatch::try_from_iter([("n", numbers)])?;
+    /// let schema = batch.schema();
+    /// connection.register_stream("numbers", Box::new(RecordBatchIterator::new([Ok(batch)], schema)))?;
+    /// assert_eq!(connection.execute("CREATE TABLE t AS SELECT n FROM numbers")?, 3);
+    /// assert!(connection.execute("SELECT n FROM numbers").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register_stream(&self, name: &str, reader: Box<dyn RecordBatchReader + Send>) -> Result<()> {
+        self.put(name, RegisteredTable::of_stream(name, reader)?)
+    }
+
+    /// Forgets what is registered under a name; false when nothing is.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// assert!(!connection.unregister("numbers")?);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn unregister(&self, name: &str) -> Result<bool> {
+        let name = self.session().begin(CancelToken::new())?.name(&name.into())?;
+        Ok(self.session().externals.deregister_table(&name.table)?.is_some())
+    }
+
+    fn put(&self, name: &str, table: RegisteredTable) -> Result<()> {
+        let context = self.session().begin(CancelToken::new())?;
+        let name = free_name(&context, &name.into())?;
+        let externals = &context.session.externals;
+        externals.deregister_table(&name.table)?;
+        externals.register_table(name.table, Arc::new(table))?;
+        Ok(())
+    }
+}

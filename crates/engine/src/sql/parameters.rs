@@ -1,0 +1,134 @@
+//! Parameters in a statement's text: `$1`, `?` and `$name`. The planner knows numbers alone, so that a `?` becomes `$1`, `$2`, …
+//! by its place, and a name the number of its first place. A statement has one kind of them.
+
+use crate::{Error, Result};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+use gingham_storage::{Position, Problem, SqlState};
+
+/// What the parameters of a statement are called, by their numbers from 1.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ParameterNames {
+    /// The names; `None` for those that have a number alone, or stand as `?`.
+    pub(crate) names: Vec<Option<String>>,
+    kind: Option<Kind>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Mark,
+    Name,
+}
+
+impl ParameterNames {
+    /// The number of a parameter that stands as `text` (without `$`; `None` for a `?`).
+    fn number(&mut self, text: Option<&str>, start: Location) -> Result<usize> {
+        let number = text.map(str::parse::<usize>);
+        let kind = match &number {
+            None => Kind::Mark,
+            Some(Ok(_)) => Kind::Number,
+            Some(Err(_)) => Kind::Name,
+        };
+        if *self.kind.get_or_insert(kind) != kind {
+            return Err(wrong("a statement has parameters of one kind: $1, ? or $name", start));
+        }
+        match number {
+            None => self.names.push(None),
+            Some(Ok(number)) => {
+                if number == 0 || number > usize::from(u16::MAX) {
+                    return Err(wrong("the number of a parameter is 1 to 65535", start));
+                }
+                self.names.resize(self.names.len().max(number), None);
+                return Ok(number);
+            }
+            Some(Err(_)) => {
+                let known = self.names.iter().position(|known| known.as_deref() == text);
+                if let Some(known) = known {
+                    return Ok(known + 1);
+                }
+                self.names.push(text.map(str::to_owned));
+            }
+        }
+        Ok(self.names.len())
+    }
+}
+
+fn wrong(text: &str, start: Location) -> Error {
+    let [line, column] = [start.line, start.column].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    let position = (line > 0).then_some(Position { line, column });
+    Error::InvalidInput(Problem::new(SqlState::SyntaxError, text).at(position))
+}
+
+/// Makes all parameters numbers, in each statement of a script, and tells the names of those of the last one.
+pub(crate) fn number(tokens: &mut [TokenWithSpan]) -> Result<ParameterNames> {
+    let mut known = ParameterNames::default();
+    for token in tokens {
+        let text = match &token.token {
+            Token::SemiColon => {
+                known = ParameterNames::default();
+                continue;
+            }
+            Token::Question => None,
+            Token::Placeholder(text) => text.strip_prefix('$').map(str::to_owned),
+            _ => continue,
+        };
+        let number = known.number(text.as_deref(), token.span.start)?;
+        token.token = Token::Placeholder(format!("${number}"));
+    }
+    Ok(known)
+}
+
+/// The text with its parameters as numbers.
+pub(crate) fn numbered(sql: &str, tokens: &[TokenWithSpan]) -> String {
+    let mut places = tokens.iter().filter_map(|token| match &token.token {
+        Token::Placeholder(number) => Some((token.span, number)),
+        _ => None,
+    });
+    let (mut text, mut next) = (String::with_capacity(sql.len()), places.next());
+    let mut here = Location { line: 1, column: 1 };
+    for letter in sql.chars() {
+        next = next.filter(|(span, _)| here < span.end).or_else(|| places.next());
+        match next {
+            Some((span, number)) if here == span.start => text.push_str(number),
+            Some((span, _)) if here > span.start => {}
+            _ => text.push(letter),
+        }
+        here = match letter {
+            '\n' => Location { line: here.line + 1, column: 1 },
+            _ => Location { line: here.line, column: here.column + 1 },
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::dialect::Gingham;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    fn read(sql: &str) -> Result<(String, Vec<Option<String>>)> {
+        let mut tokens = Tokenizer::new(&Gingham, sql).tokenize_with_location().unwrap();
+        let known = number(&mut tokens)?;
+        Ok((numbered(sql, &tokens), known.names))
+    }
+
+    #[test]
+    fn parameters_become_numbers() {
+        for (sql, expected, names) in [
+            ("SELECT ?,?", "SELECT $1,$2", vec![None, None]),
+            ("SELECT $2", "SELECT $2", vec![None, None]),
+            ("SELECT '?', \"?\" -- ?\n, ?+?", "SELECT '?', \"?\" -- ?\n, $1+$2", vec![None, None]),
+            ("SELECT $least, $most, $least", "SELECT $1, $2, $1", vec![Some("least".into()), Some("most".into())]),
+            ("SELECT 'ä\n', $a\n+ $b", "SELECT 'ä\n', $1\n+ $2", vec![Some("a".into()), Some("b".into())]),
+            ("SELECT ?; SELECT ?", "SELECT $1; SELECT $1", vec![None]),
+            ("SELECT 1", "SELECT 1", vec![]),
+        ] {
+            let (text, read) = read(sql).unwrap();
+            assert_eq!((text.as_str(), read), (expected, names), "{sql}");
+        }
+        for sql in ["SELECT ?, $1", "SELECT $1, $a", "SELECT $0", "SELECT $99999999999"] {
+            assert!(read(sql).is_err(), "{sql}");
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! What a statement gives and takes, found without running it: the schema of its rows and the types of its parameters, which
+//! drivers ask for before they send values.
+//!
+//! A query's are its plan's. Of a statement that changes records, the parts are planned as queries over its table; a parameter
+//! that is a whole value of a column has that column's type.
+
+use crate::bind::BoundQuery;
+use crate::session::StatementContext;
+use crate::sql::ignored as query;
+use crate::sql::names::fold;
+use crate::sql::parse::{Statement, query_of};
+use crate::{Error, Result};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::Expr as Planned;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::planner::object_name_to_table_reference;
+use datafusion::sql::sqlparser::ast::{
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, LimitClause, ObjectName, OnConflictAction, OnInsert,
+    Query, SelectItem, SetExpr, Statement as Sql, TableFactor, TableObject, Update, UpdateTableFromKind, Value, With,
+};
+use gingham_storage::TableDefinition;
+use std::sync::Arc;
+
+/// What is known of a statement before it runs.
+#[derive(Debug, Clone)]
+pub(crate) struct StatementShape {
+    /// Of the rows that it gives; without columns where it gives none, `None` where only running it tells.
+    pub(crate) schema: Option<SchemaRef>,
+    /// Types of `$1`, `$2`, …; `None` where nothing tells.
+    pub(crate) parameters: Vec<Option<DataType>>,
+}
+
+impl StatementShape {
+    fn empty() -> Self {
+        Self { schema: Some(Arc::new(Schema::empty())), parameters: Vec::new() }
+    }
+
+    /// Notes the type of a parameter, unless one was noted before.
+    fn note(&mut self, name: &str, data_type: Option<DataType>) {
+        let Some(number) = name.trim_start_matches('$').parse::<usize>().ok().and_then(|number| number.checked_sub(1))
+        else {
+            return;
+        };
+        if self.parameters.len() <= number {
+            self.parameters.resize(number + 1, None);
+        }
+        let known = &mut self.parameters[number];
+        if known.is_none() {
+            *known = data_type.filter(|data_type| *data_type != DataType::Null);
+        }
+    }
+
+    fn note_all(&mut self, bound: &BoundQuery) -> Result<()> {
+        bound.plan.apply_with_subqueries(|node| {
+            node.apply_expressions(|expression| {
+                expression.apply(|part| {
+                    if let Planned::Placeholder(placeholder) = part {
+                        let field = placeholder.field.as_ref();
+                        self.note(&placeholder.id, field.map(|field| field.data_type().clone()));
+                    }
+                    Ok(TreeNodeRecursion::Continue)
+                })
+            })
+        })?;
+        Ok(())
+    }
+
+    /// A value that a column is to have.
+    async fn value(&mut self, context: &StatementContext, value: &Expr, column: Option<&DataType>) -> Result<()> {
+        match parameter(value) {
+            Some(name) => self.note(name, column.cloned()),
+            None if value.to_string().contains('$') => {
+                let bound = context.bind(query_of(&format!("SELECT {value}"))?, None).await?;
+                self.note_all(&bound)?;
+            }
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+/// The name of the parameter that an expression is.
+fn parameter(expression: &Expr) -> Option<&str> {
+    match expression {
+        Expr::Nested(inner) => parameter(inner),
+        Expr::Value(value) => match &value.value {
+            Value::Placeholder(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The shape of a statement. Mistakes in a query are found here.
+pub(crate) async fn shape_of(context: &StatementContext, statement: Statement) -> Result<StatementShape> {
+    let Statement::Sql(statement) = statement else { return Ok(StatementShape::empty()) };
+    match *statement {
+        DataFusionStatement::Statement(statement) => of_sql(context, *statement).await,
+        DataFusionStatement::Explain(explain) => {
+            let mut shape = StatementShape::empty();
+            if let DataFusionStatement::Statement(inner) = *explain.statement
+                && let Sql::Query(query) = *inner
+            {
+                shape.note_all(&context.bind(*query, None).await?)?;
+            }
+            let column = |name: &str| Field::new(name, DataType::Utf8, false);
+            shape.schema = Some(Arc::new(Schema::new(vec![column("plan_type"), column("plan")])));
+            Ok(shape)
+        }
+        _ => Ok(StatementShape::empty()),
+    }
+}
+
+async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementShape> {
+    let (statement, with) = query::apart(statement);
+    match statement {
+        Sql::Query(mut query) => {
+            query::refuse_ignored(&mut query)?;
+            let limits = limits(&query);
+            let bound = context.bind(*query, None).await?;
+            let mut shape = StatementShape { schema: Some(schema(&bound)), parameters: Vec::new() };
+            limits.iter().for_each(|name| shape.note(name, Some(DataType::Int64)));
+            shape.note_all(&bound)?;
+            Ok(shape)
+        }
+        Sql::Insert(insert) => of_insert(context, insert, with.as_ref()).await,
+        Sql::Update(update) => of_update(context, update, with.as_ref()).await,
+        Sql::Delete(delete) => of_delete(context, delete, with.as_ref()).await,
+        Sql::CreateTable(table) => {
+            let mut shape = StatementShape::empty();
+            if let Some(query) = table.query {
+                shape.note_all(&context.bind(*query, None).await?)?;
+            }
+            Ok(shape)
+        }
+        Sql::ExplainTable { .. }
+        | Sql::Explain { .. }
+        | Sql::Execute { .. }
+        | Sql::Merge(_)
+        | Sql::Vacuum(_)
+        | Sql::OptimizeTable { .. }
+        | Sql::ShowCreate { .. }
+        | Sql::ShowVariable { .. }
+        | Sql::ShowFunctions { .. }
+        | Sql::ShowTables { .. }
+        | Sql::ShowColumns { .. } => Ok(StatementShape { schema: None, parameters: Vec::new() }),
+        _ => Ok(StatementShape::empty()),
+    }
+}
+
+/// The parameters that LIMIT and OFFSET are.
+fn limits(query: &Query) -> Vec<String> {
+    let (limit, offset) = match &query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+            (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
+        }
+        Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
+        None => (None, None),
+    };
+    [limit, offset].into_iter().flatten().filter_map(parameter).map(str::to_owned).collect()
+}
+
+fn schema(bound: &BoundQuery) -> SchemaRef {
+    Arc::new(bound.names.rename(bound.plan.schema().as_arrow()))
+}
+
+fn definition(context: &StatementContext, name: &ObjectName) -> Result<Arc<TableDefinition>> {
+    Ok(Arc::clone(&context.table(&object_name_to_table_reference(name.clone(), true)?)?.table.definition))
+}
+
+fn type_of(definition: &TableDefinition, name: &ObjectName) -> Option<DataType> {
+    let name = fold(name.0.last()?.as_ident()?);
+    definition.column(&name).map(|column| column.logical_type.to_arrow())
+}
+
+/// `WITH …` in front of a query.
+fn in_front(with: Option<&With>) -> String {
+    with.map_or_else(String::new, |with| format!("{with} "))
+}
+
+/// The columns of RETURNING, which sees the table.
+async fn returned(
+    context: &StatementContext,
+    shape: &mut StatementShape,
+    table: &str,
+    returning: Option<&[SelectItem]>,
+    with: Option<&With>,
+) -> Result<()> {
+    let Some(items) = returning else { return Ok(()) };
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    let text = format!("{}SELECT {} FROM {table}", in_front(with), items.join(", "));
+    let bound = context.bind(query_of(&text)?, None).await?;
+    shape.note_all(&bound)?;
+    shape.schema = Some(schema(&bound));
+    Ok(())
+}
+
+async fn of_insert(context: &StatementContext, insert: Insert, with: Option<&With>) -> Result<StatementShape> {
+    let mut shape = StatementShape::empty();
+    let TableObject::TableName(name) = &insert.table else { return Ok(shape) };
+    let definition = definition(context, name)?;
+    let types: Vec<Option<DataType>> = if insert.columns.is_empty() {
+        definition.columns.iter().map(|column| Some(column.logical_type.to_arrow())).collect()
+    } else {
+        insert.columns.iter().map(|column| type_of(&definition, column)).collect()
+    };
+    if let Some(source) = insert.source {
+        of_source(context, &mut shape, *source, with, &types).await?;
+    }
+    if let Some(OnInsert::OnConflict(conflict)) = &insert.on
+        && let OnConflictAction::DoUpdate(update) = &conflict.action
+    {
+        assigned(context, &mut shape, &update.assignments, &definition).await?;
+    }
+    let alias = insert.table_alias.as_ref().map_or_else(String::new, |alias| format!(" AS {}", alias.alias));
+    returned(context, &mut shape, &format!("{name}{alias}"), insert.returning.as_deref(), with).await?;
+    Ok(shape)
+}
+
+/// What gives the rows of an INSERT into columns of these types.
+async fn of_source(
+    context: &StatementContext,
+    shape: &mut StatementShape,
+    source: Query,
+    with: Option<&With>,
+    types: &[Option<DataType>],
+) -> Result<()> {
+    match &*source.body {
+        SetExpr::Values(values) => {
+            for row in &values.rows {
+                for (value, column) in row.content.iter().zip(types) {
+                    shape.value(context, value, column.as_ref()).await?;
+                }
+            }
+            Ok(())
+        }
+        body => {
+            if let SetExpr::Select(select) = body {
+                for (item, column) in select.projection.iter().zip(types) {
+                    if let SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. } = item
+                        && let Some(name) = parameter(value)
+                    {
+                        shape.note(name, column.clone());
+                    }
+                }
+            }
+            let bound = context.bind(query_of(&format!("{}{source}", in_front(with)))?, None).await?;
+            shape.note_all(&bound)
+        }
+    }
+}
+
+/// Assignments that are a parameter each; those that compute with the table's columns are planned with its condition.
+async fn assigned(
+    context: &StatementContext,
+    shape: &mut StatementShape,
+    assignments: &[Assignment],
+    definition: &TableDefinition,
+) -> Result<()> {
+    for Assignment { target, value } in assignments {
+        if let AssignmentTarget::ColumnName(name) = target
+            && parameter(value).is_some()
+        {
+            shape.value(context, value, type_of(definition, name).as_ref()).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn of_update(context: &StatementContext, update: Update, with: Option<&With>) -> Result<StatementShape> {
+    let mut shape = StatementShape::empty();
+    if let TableFactor::Table { name, .. } = &update.table.relation {
+        assigned(context, &mut shape, &update.assignments, &*definition(context, name)?).await?;
+    }
+    let others = match &update.from {
+        Some(UpdateTableFromKind::BeforeSet(tables) | UpdateTableFromKind::AfterSet(tables)) => tables.as_slice(),
+        None => &[],
+    };
+    let others: String = others.iter().map(|table| format!(", {table}")).collect();
+    let values = update.assignments.iter().filter(|assignment| parameter(&assignment.value).is_none());
+    let values = values.map(|assignment| assignment.value.to_string()).collect();
+    let tables = format!("{}{others}", update.table);
+    found(context, &mut shape, &tables, values, update.selection.as_ref(), with).await?;
+    returned(context, &mut shape, &tables, update.returning.as_deref(), with).await?;
+    Ok(shape)
+}
+
+async fn of_delete(context: &StatementContext, delete: Delete, with: Option<&With>) -> Result<StatementShape> {
+    let mut shape = StatementShape::empty();
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    let tables = from.iter().chain(delete.using.iter().flatten()).map(ToString::to_string).collect::<Vec<_>>();
+    let tables = tables.join(", ");
+    found(context, &mut shape, &tables, Vec::new(), delete.selection.as_ref(), with).await?;
+    returned(context, &mut shape, &tables, delete.returning.as_deref(), with).await?;
+    Ok(shape)
+}
+
+/// What finds the records that a statement changes, and computes with them.
+async fn found(
+    context: &StatementContext,
+    shape: &mut StatementShape,
+    tables: &str,
+    mut values: Vec<String>,
+    condition: Option<&Expr>,
+    with: Option<&With>,
+) -> Result<()> {
+    values.push("1".to_owned());
+    let condition = condition.map_or_else(String::new, |condition| format!(" WHERE {condition}"));
+    let text = format!("{}SELECT {} FROM {tables}{condition}", in_front(with), values.join(", "));
+    // A row of values has no place in a select list: its parameters stay without types.
+    let Ok(query) = query_of(&text) else { return Ok(()) };
+    match context.bind(query, None).await {
+        Ok(bound) => shape.note_all(&bound),
+        Err(Error::Unsupported(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
