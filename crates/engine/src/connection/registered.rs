@@ -2,7 +2,8 @@
 
 use crate::connection::Connection;
 use crate::session::CancelToken;
-use crate::statements::free_name;
+use crate::statements::unknown::unknown_tables;
+use crate::statements::{free_name, parse};
 use crate::table::RegisteredTable;
 use crate::{Error, Result};
 use arrow::array::{RecordBatch, RecordBatchReader};
@@ -72,6 +73,26 @@ impl Connection {
     pub fn unregister(&self, name: &str) -> Result<bool> {
         let name = self.session().begin(CancelToken::new())?.name(&name.into())?;
         Ok(self.session().externals.deregister_table(&name.table)?.is_some())
+    }
+
+    /// The tables that the statements of a text name and nothing has, as they are written; a front end may know values of its
+    /// program by these names, and register them.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT)")?;
+    /// let sql = "WITH w AS (SELECT 1 AS n) SELECT * FROM t JOIN Frame ON t.n = Frame.n JOIN w ON w.n = t.n";
+    /// assert_eq!(connection.unknown_tables(sql)?, ["Frame"]);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn unknown_tables(&self, sql: &str) -> Result<Vec<String>> {
+        let mut all = Vec::new();
+        for mut statement in parse(sql)? {
+            let context = self.context()?;
+            let found = self.wait_for(async move { unknown_tables(&context, &mut statement).await })?;
+            all.extend(found.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
+        }
+        Ok(all)
     }
 
     fn put(&self, name: &str, table: RegisteredTable) -> Result<()> {

@@ -1,6 +1,6 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
-use crate::bind::{BoundQuery, Instead, bind};
+use crate::bind::{BoundQuery, Instead, Lookup, bind};
 use crate::session::catalog::{Catalogs, Planned, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing};
@@ -174,6 +174,11 @@ impl StatementContext {
         }
         let schema = if &*resolved.schema == BARE_NAMES { DEFAULT_SCHEMA } else { &resolved.schema };
         Ok(TableName { schema: schema.to_string(), table: resolved.table.to_string() })
+    }
+
+    /// Whether a name without a schema stands for a table, a view or a file.
+    pub(crate) async fn is_known(&self, name: &str) -> Result<bool> {
+        Ok(self.catalogs.visible().look_up(&TableReference::bare(name)).await?.is_some())
     }
 
     /// The table of that name, a TEMP table before others; `None` when there is none.

@@ -4,8 +4,10 @@ use crate::recording::Recording;
 use crate::session::run::ResultHead;
 use crate::session::{CancelToken, PlanningTimes, StatementHandle, Stopwatch, wait};
 use crate::{Error, Result};
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
 use futures::future::BoxFuture;
 use futures::stream::{Stream, StreamExt};
 use std::pin::Pin;
@@ -30,6 +32,8 @@ pub struct QueryResult {
     affected: Option<u64>,
     /// Rows given so far.
     given: u64,
+    /// Strings and bytes are given without views.
+    plain: bool,
     batches: Receiver<Result<RecordBatch>>,
     cancel: CancelToken,
     cancelled: BoxFuture<'static, ()>,
@@ -53,7 +57,19 @@ impl QueryResult {
         if let Some(done) = recording.take_if(|_| affected.is_some()) {
             done.end();
         }
-        Self { command, schema, affected, given: 0, batches, cancel, cancelled, watch, recording, ended: false }
+        Self {
+            command,
+            schema,
+            affected,
+            given: 0,
+            plain: false,
+            batches,
+            cancel,
+            cancelled,
+            watch,
+            recording,
+            ended: false,
+        }
     }
 
     /// Schema of the batches; without columns for a statement that returns no rows.
@@ -134,6 +150,45 @@ impl QueryResult {
         self.watch.times()
     }
 
+    /// The rows with strings as Utf8 and bytes as Binary, in the place of Utf8View and BinaryView, which some readers of Arrow do
+    /// not know. Their values are copied.
+    ///
+    /// ```
+    /// use arrow::datatypes::DataType;
+    ///
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let rows = connection.query("SELECT 'text' AS t")?.with_plain_strings();
+    /// assert_eq!(rows.schema().field(0).data_type(), &DataType::Utf8);
+    /// assert_eq!(rows.collect_batches()?[0].column(0).data_type(), &DataType::Utf8);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_plain_strings(mut self) -> Self {
+        let fields = self.schema.fields().iter().map(|field| match plain(field.data_type()) {
+            Some(data_type) => Arc::new(field.as_ref().clone().with_data_type(data_type)),
+            None => Arc::clone(field),
+        });
+        self.schema = Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata().clone()));
+        self.plain = true;
+        self
+    }
+
+    /// A batch as the schema has it.
+    fn deliver(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        self.given += batch.num_rows() as u64;
+        if !self.plain {
+            return Ok(batch);
+        }
+        let column = |(values, field): (&ArrayRef, &Arc<Field>)| match values.data_type() == field.data_type() {
+            true => Ok(Arc::clone(values)),
+            false => cast(values, field.data_type()),
+        };
+        let columns =
+            batch.columns().iter().zip(self.schema.fields()).map(column).collect::<Result<_, ArrowError>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
     /// All batches.
     ///
     /// ```
@@ -172,6 +227,25 @@ impl std::fmt::Display for CommandTag {
     }
 }
 
+/// The type without views of one that has them, lists and records of such among them.
+fn plain(data_type: &DataType) -> Option<DataType> {
+    let within = |field: &Arc<Field>| {
+        plain(field.data_type()).map(|data_type| Arc::new(field.as_ref().clone().with_data_type(data_type)))
+    };
+    match data_type {
+        DataType::Utf8View => Some(DataType::Utf8),
+        DataType::BinaryView => Some(DataType::Binary),
+        DataType::List(field) => within(field).map(DataType::List),
+        DataType::LargeList(field) => within(field).map(DataType::LargeList),
+        DataType::Struct(fields) => {
+            let has_views = fields.iter().any(|field| within(field).is_some());
+            let own = |field: &Arc<Field>| within(field).unwrap_or_else(|| Arc::clone(field));
+            has_views.then(|| DataType::Struct(fields.iter().map(own).collect()))
+        }
+        _ => None,
+    }
+}
+
 impl Stream for QueryResult {
     type Item = Result<RecordBatch>;
 
@@ -188,9 +262,7 @@ impl Stream for QueryResult {
                 Poll::Pending => return Poll::Pending,
             },
         };
-        if let Some(Ok(batch)) = &item {
-            this.given += batch.num_rows() as u64;
-        }
+        let item = item.map(|batch| this.deliver(batch?));
         this.ended = !matches!(item, Some(Ok(_)));
         if let Some(done) = this.recording.take_if(|_| item.is_none()) {
             done.end();

@@ -1,0 +1,49 @@
+//! The tables that a statement names and nothing has: front ends may know values of their program by these names.
+
+use crate::Result;
+use crate::session::StatementContext;
+use crate::sql::names::fold;
+use crate::sql::parse::Statement;
+use crate::sql::walk::{SyntaxTree, Visit};
+use datafusion::sql::sqlparser::ast::{Ident, Query, TableFactor};
+use std::collections::BTreeSet;
+
+/// Names of one part, as they are written, that stand for no table, view or query of WITH.
+pub(crate) async fn unknown_tables(context: &StatementContext, statement: &mut Statement) -> Result<Vec<String>> {
+    let Statement::Sql(statement) = statement else { return Ok(Vec::new()) };
+    let mut named = Named::default();
+    statement.as_mut().walk(&mut named)?;
+    let mut unknown = Vec::new();
+    for name in named.tables {
+        let folded = fold(&name);
+        let is_new = !named.with.contains(&folded) && !unknown.contains(&name.value);
+        if is_new && !context.is_known(&folded).await? {
+            unknown.push(name.value);
+        }
+    }
+    Ok(unknown)
+}
+
+#[derive(Default)]
+struct Named {
+    tables: Vec<Ident>,
+    /// What WITH defines, anywhere.
+    with: BTreeSet<String>,
+}
+
+impl Visit for Named {
+    fn query(&mut self, query: &mut Query) -> Result<()> {
+        let with = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.with.extend(with.map(|own| fold(&own.alias.name)));
+        Ok(())
+    }
+
+    fn table_factor(&mut self, table: &mut TableFactor) -> Result<()> {
+        if let TableFactor::Table { name, args: None, .. } = table
+            && let [part] = name.0.as_slice()
+        {
+            self.tables.extend(part.as_ident().cloned());
+        }
+        Ok(())
+    }
+}

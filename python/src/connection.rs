@@ -1,0 +1,260 @@
+//! A connection: statements with parameters, frames of the program as tables, and loading of files.
+
+use crate::appender::CoreAppender;
+use crate::error::{misuse, raised, unsupported};
+use crate::from_numpy;
+use crate::from_python::parameters;
+use crate::result::CoreResult;
+use crate::wait::wait;
+use arrow::array::{RecordBatch, RecordBatchReader};
+use gingham::load::LoadOptions;
+use gingham::{Connection, DatabaseOptions, TransactionStatus};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use pyo3_arrow::PyRecordBatchReader;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A connection as the package's classes use it.
+#[pyclass(frozen, module = "gingham._internal", name = "Connection")]
+pub(crate) struct CoreConnection {
+    /// Taken when it is closed.
+    connection: Mutex<Option<Connection>>,
+    /// The process that opened it: a child has neither its threads nor its locks.
+    process: u32,
+}
+
+/// Opens a database folder, or a temporary database without a path.
+#[pyfunction]
+#[pyo3(signature = (path, read_only, memory_limit, threads))]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    read_only: bool,
+    memory_limit: Option<usize>,
+    threads: Option<usize>,
+) -> PyResult<CoreConnection> {
+    let options = DatabaseOptions::new().read_only(read_only).create(!read_only);
+    let options = options.memory_limit(memory_limit).threads(threads);
+    let opened = py.detach(|| match &path {
+        Some(path) => options.open(path),
+        None => options.temporary(),
+    });
+    let database = opened.map_err(|error| raised(py, &error))?;
+    Ok(CoreConnection { connection: Mutex::new(Some(database.connect())), process: std::process::id() })
+}
+
+impl CoreConnection {
+    fn get(&self, py: Python<'_>) -> PyResult<Connection> {
+        if self.process != std::process::id() {
+            let text = "this connection was opened in another process, of which this one is a fork; connect again here";
+            return Err(misuse(py, text));
+        }
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        connection.clone().ok_or_else(|| misuse(py, "the connection is closed"))
+    }
+}
+
+#[pymethods]
+impl CoreConnection {
+    /// Runs one statement with its parameters.
+    #[pyo3(signature = (sql, values=None))]
+    fn run(&self, py: Python<'_>, sql: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<CoreResult> {
+        let connection = self.get(py)?;
+        let running = match values {
+            None => py.detach(|| connection.start(sql)),
+            Some(values) => {
+                let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
+                let values = parameters(py, &prepared, values)?;
+                py.detach(|| prepared.start(&values))
+            }
+        };
+        let running = running.map_err(|error| raised(py, &error))?;
+        let handle = running.handle();
+        let result = wait(py, &handle, running.result())?;
+        Ok(CoreResult::new(result))
+    }
+
+    /// Runs one statement for each of several lists of parameters: all of them, or none. Gives the number of records changed.
+    fn run_many(&self, py: Python<'_>, sql: &str, lists: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let connection = self.get(py)?;
+        let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
+        let own = connection.transaction_status() == TransactionStatus::None;
+        if own {
+            self.run(py, "BEGIN", None)?;
+        }
+        let run = || -> PyResult<u64> {
+            let mut records = 0;
+            for values in lists.try_iter()? {
+                let values = parameters(py, &prepared, &values?)?;
+                let running = py.detach(|| prepared.start(&values)).map_err(|error| raised(py, &error))?;
+                let handle = running.handle();
+                records += wait(py, &handle, running.result())?.rows_affected().unwrap_or(0);
+            }
+            Ok(records)
+        };
+        let ran = run();
+        if own {
+            self.run(py, if ran.is_ok() { "COMMIT" } else { "ROLLBACK" }, None)?;
+        }
+        ran
+    }
+
+    /// The statements of a script, each with its `;`.
+    #[staticmethod]
+    fn split(sql: &str) -> Vec<String> {
+        Connection::split_statements(sql)
+    }
+
+    /// Names of the columns that a statement gives, with their types; `None` where only running it tells.
+    fn describe(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Vec<(String, String)>>> {
+        let connection = self.get(py)?;
+        let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
+        let column =
+            |field: &arrow::datatypes::Field| (field.name().clone(), crate::result::type_name(field.data_type()));
+        Ok(prepared.schema().map(|schema| schema.fields().iter().map(|field| column(field)).collect()))
+    }
+
+    /// Names that a statement uses for tables, as they are written, and that nothing has.
+    fn unknown_tables(&self, py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
+        let connection = self.get(py)?;
+        py.detach(|| connection.unknown_tables(sql)).map_err(|error| raised(py, &error))
+    }
+
+    /// Lets an object with `__arrow_c_stream__` stand for a table. What can be read again is kept; `once` says that it can't.
+    fn register_arrow(&self, py: Python<'_>, name: &str, stream: PyRecordBatchReader, once: bool) -> PyResult<()> {
+        let connection = self.get(py)?;
+        let reader = stream.into_reader()?;
+        let registered = py.detach(|| {
+            if once {
+                return connection.register_stream(name, reader);
+            }
+            let schema = reader.schema();
+            let mut batches = reader.collect::<Result<Vec<_>, _>>()?;
+            if batches.is_empty() {
+                batches.push(RecordBatch::new_empty(schema));
+            }
+            connection.register(name, batches)
+        });
+        registered.map_err(|error| raised(py, &error))
+    }
+
+    /// Lets columns of NumPy arrays stand for a table; see `from_numpy` for what a column is.
+    fn register_columns(&self, py: Python<'_>, name: &str, columns: &Bound<'_, PyList>, rows: usize) -> PyResult<()> {
+        let connection = self.get(py)?;
+        let batch = from_numpy::batch(py, columns, rows)?;
+        py.detach(|| connection.register(name, vec![batch])).map_err(|error| raised(py, &error))
+    }
+
+    /// Forgets a frame; false when there is none of the name.
+    fn unregister(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        self.get(py)?.unregister(name).map_err(|error| raised(py, &error))
+    }
+
+    /// Starts to append to a table.
+    fn appender(&self, py: Python<'_>, table: &str) -> PyResult<CoreAppender> {
+        let connection = self.get(py)?;
+        let appender = py.detach(|| connection.appender(table)).map_err(|error| raised(py, &error))?;
+        Ok(CoreAppender::new(appender))
+    }
+
+    /// Loads files into a table, which is made where it is not there. Gives records and what was skipped.
+    #[pyo3(signature = (files, table, options))]
+    fn load(
+        &self,
+        py: Python<'_>,
+        files: Vec<PathBuf>,
+        table: String,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<(u64, Vec<String>)> {
+        let connection = self.get(py)?;
+        let mut own = LoadOptions { table, ..LoadOptions::default() };
+        for (key, value) in options {
+            match key.extract::<String>()?.as_str() {
+                "layout" => own.layout = value.extract()?,
+                "schema" => own.schema = value.extract()?,
+                "header" => own.header = value.extract()?,
+                "delimiter" => {
+                    own.delimiter = value.extract::<Option<char>>()?.map(|letter| delimiter(py, letter)).transpose()?
+                }
+                "null" => own.null = value.extract()?,
+                "date_format" => own.date_format = value.extract()?,
+                "encoding" => own.encoding = value.extract()?,
+                "skip_bad" => own.skip_bad = value.extract()?,
+                other => return Err(PyTypeError::new_err(format!("load() has no option '{other}'"))),
+            }
+        }
+        let load = std::thread::scope(|scope| {
+            let load = scope.spawn(|| connection.load(&files, &own, &()));
+            // A signal ends the load as it ends a statement.
+            loop {
+                let ended = py.detach(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(if load.is_finished() { 0 } else { 5 }));
+                    load.is_finished()
+                });
+                if ended {
+                    break;
+                }
+                if let Err(signal) = py.check_signals() {
+                    connection.cancel_handle().cancel();
+                    return Err(signal);
+                }
+            }
+            load.join().map_err(|_| misuse(py, "the load panicked"))
+        })?;
+        let report = load.map_err(|error| raised(py, &error))?;
+        Ok((report.rows, report.skipped))
+    }
+
+    /// `none`, `open` or `failed`.
+    fn transaction(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(match self.get(py)?.transaction_status() {
+            TransactionStatus::None => "none",
+            TransactionStatus::Open => "open",
+            TransactionStatus::RolledBack => "failed",
+        })
+    }
+
+    /// Cancels whatever the connection runs.
+    fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
+        self.get(py)?.cancel_handle().cancel();
+        Ok(())
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Closes it; twice does no harm.
+    fn close(&self, py: Python<'_>) {
+        let taken = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if self.process == std::process::id() {
+            py.detach(|| drop(taken));
+        } else {
+            // The child has no threads that the connection could be taken down with.
+            std::mem::forget(taken);
+        }
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a connection can't be pickled; open the database again where it is needed"))
+    }
+}
+
+fn delimiter(py: Python<'_>, letter: char) -> PyResult<u8> {
+    u8::try_from(letter)
+        .ok()
+        .filter(u8::is_ascii)
+        .ok_or_else(|| unsupported(py, &format!("the delimiter '{letter}' is no ASCII character")))
+}
+
+impl Drop for CoreConnection {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            std::mem::forget(self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Values of Python as parameters: by their classes, without loss, or refused by class.
+
+use crate::error::{raised, unfit, unsupported};
+use gingham::{Prepared, ScalarValue};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString, PyType};
+use std::sync::Arc;
+
+/// Days from 0001-01-01 to 1970-01-01, as `date.toordinal` counts.
+const EPOCH_ORDINAL: i64 = 719_163;
+/// Most digits of a decimal.
+const MOST_DIGITS: u32 = 38;
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// The values of a statement's parameters: a sequence in order, or a mapping by name.
+pub(crate) fn parameters(py: Python<'_>, prepared: &Prepared, values: &Bound<'_, PyAny>) -> PyResult<Vec<ScalarValue>> {
+    if let Ok(named) = values.cast::<PyMapping>() {
+        let mut own = Vec::new();
+        for pair in named.items()? {
+            let (name, value): (String, Bound<'_, PyAny>) = pair.extract()?;
+            own.push((name, scalar(py, &value)?));
+        }
+        let own: Vec<(&str, ScalarValue)> = own.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        return prepared.by_name(&own).map_err(|error| raised(py, &error));
+    }
+    if values.is_instance_of::<PyString>() || values.is_instance_of::<PyBytes>() {
+        return Err(crate::error::misuse(
+            py,
+            "parameters are a sequence or a mapping, such as [value], not a single value",
+        ));
+    }
+    values.try_iter()?.map(|value| scalar(py, &value?)).collect()
+}
+
+/// Classes of the standard library that are told apart.
+pub(crate) struct Classes {
+    pub(crate) decimal: Py<PyType>,
+    pub(crate) datetime: Py<PyType>,
+    pub(crate) date: Py<PyType>,
+    pub(crate) time: Py<PyType>,
+    pub(crate) timedelta: Py<PyType>,
+    pub(crate) utc: Py<PyAny>,
+    uuid: Py<PyType>,
+}
+
+/// The classes, imported once.
+pub(crate) fn classes(py: Python<'_>) -> PyResult<&'static Classes> {
+    static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
+    CLASSES.get_or_try_init(py, || {
+        let class = |module: &str, name: &str| -> PyResult<Py<PyType>> {
+            Ok(py.import(module)?.getattr(name)?.cast_into::<PyType>()?.unbind())
+        };
+        Ok(Classes {
+            decimal: class("decimal", "Decimal")?,
+            datetime: class("datetime", "datetime")?,
+            date: class("datetime", "date")?,
+            time: class("datetime", "time")?,
+            timedelta: class("datetime", "timedelta")?,
+            utc: py.import("datetime")?.getattr("timezone")?.getattr("utc")?.unbind(),
+            uuid: class("uuid", "UUID")?,
+        })
+    })
+}
+
+/// A value of Python as one of the engine's.
+pub(crate) fn scalar(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    if value.is_none() {
+        return Ok(ScalarValue::Null);
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Ok(ScalarValue::Boolean(Some(value.extract()?)));
+    }
+    if value.is_instance_of::<PyInt>() {
+        return integer(py, value);
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return Ok(ScalarValue::Float64(Some(value.extract()?)));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(ScalarValue::Utf8View(Some(text.to_str()?.to_owned())));
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(ScalarValue::BinaryView(Some(bytes.as_bytes().to_vec())));
+    }
+    if value.is_instance_of::<PyByteArray>() || value.is_instance_of::<PyMemoryView>() {
+        let bytes =
+            value.call_method0(intern!(py, "__bytes__")).or_else(|_| value.call_method0(intern!(py, "tobytes")));
+        return Ok(ScalarValue::BinaryView(Some(bytes?.cast_into::<PyBytes>()?.as_bytes().to_vec())));
+    }
+    of_library(py, value)
+}
+
+/// A value of a class of the standard library, of NumPy or of pandas.
+fn of_library(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    let classes = classes(py)?;
+    // pandas' NaT is a datetime without a date, and NA is none of any class.
+    let class = value.get_type();
+    let name = class.name()?.to_string();
+    if matches!(name.as_str(), "NaTType" | "NAType") {
+        return Ok(ScalarValue::Null);
+    }
+    if value.is_instance(classes.decimal.bind(py))? {
+        let (unscaled, precision, scale) = decimal(py, value)?;
+        return Ok(ScalarValue::Decimal128(Some(unscaled), precision, scale));
+    }
+    if value.is_instance(classes.datetime.bind(py))? {
+        let zoned = !value.getattr(intern!(py, "tzinfo"))?.is_none();
+        let zone = zoned.then(|| Arc::from("+00:00"));
+        return Ok(ScalarValue::TimestampMicrosecond(Some(timestamp(py, value)?), zone));
+    }
+    if value.is_instance(classes.date.bind(py))? {
+        return Ok(ScalarValue::Date32(Some(day(py, value)? as i32)));
+    }
+    if value.is_instance(classes.time.bind(py))? {
+        return Ok(ScalarValue::Time64Microsecond(Some(time(py, value)?)));
+    }
+    if value.is_instance(classes.timedelta.bind(py))? {
+        let part = |name: &str| -> PyResult<i64> { value.getattr(name)?.extract() };
+        let (days, seconds, micros) = (part("days")?, part("seconds")?, part("microseconds")?);
+        let days = i32::try_from(days).map_err(|_| unfit(py, &format!("{value} is out of range for INTERVAL")))?;
+        let nanoseconds = (seconds * 1_000_000 + micros) * 1000;
+        let interval = arrow::datatypes::IntervalMonthDayNano::new(0, days, nanoseconds);
+        return Ok(ScalarValue::IntervalMonthDayNano(Some(interval)));
+    }
+    if value.is_instance(classes.uuid.bind(py))? {
+        return Ok(ScalarValue::Utf8View(Some(value.str()?.to_string())));
+    }
+    // Scalars of NumPy give the value of Python that they are.
+    if class.module()?.to_string() == "numpy" && value.hasattr(intern!(py, "item"))? && name != "ndarray" {
+        let plain = value.call_method0(intern!(py, "item"))?;
+        if !plain.is(value) && !plain.is_instance_of::<PyDict>() {
+            return scalar(py, &plain);
+        }
+    }
+    Err(unsupported(py, &format!("a value of the class {name} can't be a parameter ({value})")))
+}
+
+fn integer(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    if let Ok(small) = value.extract::<i64>() {
+        return Ok(ScalarValue::Int64(Some(small)));
+    }
+    if let Ok(large) = value.extract::<u64>() {
+        return Ok(ScalarValue::UInt64(Some(large)));
+    }
+    let digits = value.str()?.to_string();
+    match digits.parse::<i128>() {
+        Ok(whole) if whole.unsigned_abs() < 10_u128.pow(MOST_DIGITS) => {
+            Ok(ScalarValue::Decimal128(Some(whole), MOST_DIGITS as u8, 0))
+        }
+        _ => Err(unfit(py, &format!("{digits} has more than {MOST_DIGITS} digits"))),
+    }
+}
+
+/// Unscaled value, precision and scale of a Decimal.
+pub(crate) fn decimal(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<(i128, u8, i8)> {
+    let wrong = || unfit(py, &format!("the decimal {value} has more than {MOST_DIGITS} digits"));
+    // Without an exponent; NaN and Infinity have none to write out.
+    let text = value.call_method1(intern!(py, "__format__"), (intern!(py, "f"),))?.to_string();
+    if text.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+        return Err(unfit(
+            py,
+            &format!("the decimal {value} is no number, and DECIMAL has no other values; use a float"),
+        ));
+    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let unscaled: i128 = format!("{whole}{fraction}").parse().map_err(|_| wrong())?;
+    if unscaled.unsigned_abs() >= 10_u128.pow(MOST_DIGITS) || fraction.len() > MOST_DIGITS as usize {
+        return Err(wrong());
+    }
+    let digits = whole.bytes().filter(u8::is_ascii_digit).count() + fraction.len();
+    // A zero before the point is no digit that needs room.
+    let digits = if whole.trim_start_matches(['-', '+', '0']).is_empty() { fraction.len() } else { digits };
+    Ok((unscaled, digits.clamp(1, MOST_DIGITS as usize) as u8, fraction.len() as i8))
+}
+
+/// Days from 1970-01-01 to a date.
+pub(crate) fn day(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    Ok(value.call_method0(intern!(py, "toordinal"))?.extract::<i64>()? - EPOCH_ORDINAL)
+}
+
+/// Microseconds from midnight to a time of day.
+pub(crate) fn time(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let part = |name: &Bound<'_, PyString>| -> PyResult<i64> { value.getattr(name)?.extract() };
+    let (hour, minute) = (part(intern!(py, "hour"))?, part(intern!(py, "minute"))?);
+    let (second, micro) = (part(intern!(py, "second"))?, part(intern!(py, "microsecond"))?);
+    Ok(((hour * 60 + minute) * 60 + second) * 1_000_000 + micro)
+}
+
+/// Microseconds from 1970-01-01 to a timestamp: in UTC for one with a zone.
+pub(crate) fn timestamp(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if value.getattr(intern!(py, "tzinfo"))?.is_none() {
+        return Ok(day(py, value)? * DAY_MICROS + time(py, value)?);
+    }
+    let utc = value.call_method1(intern!(py, "astimezone"), (classes(py)?.utc.bind(py),))?;
+    Ok(day(py, &utc)? * DAY_MICROS + time(py, &utc)?)
+}

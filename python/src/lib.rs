@@ -1,0 +1,35 @@
+//! The part of the Python package `gingham` that is written in Rust: connections, results, and values on their way between
+//! Arrow and Python. What analysts see is in `gingham/*.py`, on top of this module.
+//!
+//! | file | what |
+//! |---|---|
+//! | `connection` | a connection: statements, parameters, frames, loading |
+//! | `result` | rows as tuples, as an Arrow stream, as NumPy arrays, as text |
+//! | `appender` | rows and frames to a table |
+//! | `to_python`, `to_numpy` | values out |
+//! | `from_python`, `from_numpy` | values in |
+//! | `wait` | waiting for a statement while Ctrl-C is heard |
+//! | `error` | errors as DB-API's exceptions |
+
+mod appender;
+mod connection;
+mod error;
+mod from_numpy;
+mod from_python;
+mod result;
+mod to_numpy;
+mod to_python;
+mod wait;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package `gingham`.
+#[pymodule]
+fn _internal(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("version", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<connection::CoreConnection>()?;
+    module.add_class::<result::CoreResult>()?;
+    module.add_class::<appender::CoreAppender>()?;
+    module.add_function(wrap_pyfunction!(connection::open, module)?)?;
+    Ok(())
+}
