@@ -1,10 +1,12 @@
 //! Rows and frames to a table, all of them at once when the appender is finished.
 
 use crate::error::{misuse, raised};
+use crate::from_numpy;
 use crate::from_python::scalar;
 use gingham::Appender;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use pyo3_arrow::PyRecordBatchReader;
 use std::sync::{Mutex, PoisonError};
 
@@ -45,6 +47,12 @@ impl CoreAppender {
     fn append_arrow(&self, py: Python<'_>, stream: PyRecordBatchReader) -> PyResult<()> {
         let reader = stream.into_reader()?;
         self.with(py, |appender| reader.into_iter().try_for_each(|batch| appender.append_batch(batch?)))
+    }
+
+    /// Appends the rows of columns of NumPy arrays; see `from_numpy` for what a column is.
+    fn append_columns(&self, py: Python<'_>, columns: &Bound<'_, PyList>, rows: usize) -> PyResult<()> {
+        let batch = from_numpy::batch(py, columns, rows)?;
+        self.with(py, |appender| appender.append_batch(batch))
     }
 
     /// Stores all rows, and gives their number.

@@ -8,7 +8,7 @@ use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{Ident, Query, TableFactor};
 use std::collections::BTreeSet;
 
-/// Names of one part, as they are written, that stand for no table, view or query of WITH.
+/// Names of one part, as they are written, with their quotes, that stand for no table, view or query of WITH.
 pub(crate) async fn unknown_tables(context: &StatementContext, statement: &mut Statement) -> Result<Vec<String>> {
     let Statement::Sql(statement) = statement else { return Ok(Vec::new()) };
     let mut named = Named::default();
@@ -16,9 +16,10 @@ pub(crate) async fn unknown_tables(context: &StatementContext, statement: &mut S
     let mut unknown = Vec::new();
     for name in named.tables {
         let folded = fold(&name);
-        let is_new = !named.with.contains(&folded) && !unknown.contains(&name.value);
+        let text = name.to_string();
+        let is_new = !named.with.contains(&folded) && !unknown.contains(&text);
         if is_new && !context.is_known(&folded).await? {
-            unknown.push(name.value);
+            unknown.push(text);
         }
     }
     Ok(unknown)

@@ -1,0 +1,309 @@
+"""Connections: statements, frames, transactions."""
+
+from __future__ import annotations
+
+import contextlib
+import glob as _glob
+import os
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from gingham import _errors, _frames, _internal, _lookup
+from gingham._appender import Appender
+from gingham._cursor import Cursor
+from gingham._errors import InterfaceError, ProgrammingError
+from gingham._relation import Relation
+from gingham._settings import Settings
+
+UNDEFINED_TABLE = "42P01"
+_UNITS = {"KB": 10, "KIB": 10, "MB": 20, "MIB": 20, "GB": 30, "GIB": 30, "TB": 40, "TIB": 40}
+
+
+def _bytes_of(value: "int | str") -> int:
+    """A number of bytes, such as `"2GB"`."""
+    if isinstance(value, int):
+        return value
+    text = value.strip().upper()
+    for unit, bits in sorted(_UNITS.items(), key=lambda pair: -len(pair[0])):
+        if text.endswith(unit):
+            return int(float(text.removesuffix(unit)) * (1 << bits))
+    return int(text)
+
+
+class Connection:
+    """A connection to a database, made by `gingham.connect()`.
+
+    It may be used by several threads, whose statements share its transaction. A block of it closes it at its end:
+
+    >>> import gingham
+    >>> with gingham.connect() as connection:
+    ...     connection.sql("SELECT 42 AS answer").fetchone()
+    (42,)
+    """
+
+    # DB-API wants the exceptions as attributes, too.
+    Warning = _errors.Warning
+    Error = _errors.Error
+    InterfaceError = _errors.InterfaceError
+    DatabaseError = _errors.DatabaseError
+    DataError = _errors.DataError
+    OperationalError = _errors.OperationalError
+    IntegrityError = _errors.IntegrityError
+    InternalError = _errors.InternalError
+    ProgrammingError = _errors.ProgrammingError
+    NotSupportedError = _errors.NotSupportedError
+
+    def __init__(
+        self, path: "str | os.PathLike[str]" = ":memory:", read_only: bool = False, config: "dict[str, Any] | None" = None
+    ) -> None:
+        settings = dict(config or {})
+        limit = settings.pop("memory_limit", None)
+        threads = settings.pop("threads", None)
+        place = None if os.fspath(path) == ":memory:" else os.fspath(path)
+        self._core = _internal.open(
+            place, read_only, None if limit is None else _bytes_of(limit), None if threads is None else int(threads)
+        )
+        # Held while frames stand under names that other threads might use.
+        self._names = threading.RLock()
+        for name, value in settings.items():
+            setattr(self.settings, name.removeprefix("gingham."), value)
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    def cursor(self) -> Cursor:
+        """A cursor of this connection."""
+        self._live()
+        return Cursor(self)
+
+    def execute(self, sql: str, parameters: Any = None) -> Cursor:
+        """Runs a statement by a new cursor, and gives that.
+
+        >>> import gingham
+        >>> gingham.connect().execute("SELECT ? || 'ham' AS word", ["ging"]).fetchone()
+        ('gingham',)
+        """
+        return self.cursor()._execute(sql, parameters, sys._getframe(1))
+
+    def executemany(self, sql: str, seq_of_parameters: "Iterable[Any]") -> Cursor:
+        """Runs a statement once for each list of values, by a new cursor."""
+        return self.cursor().executemany(sql, seq_of_parameters)
+
+    def sql(self, sql: str, parameters: Any = None) -> "Relation | None":
+        """A query as a relation, which is run when its rows are wanted. A statement that gives no rows is run at once.
+
+        A name that is no table is looked up among the caller's variables: a frame of pandas or polars, a table of pyarrow, or
+        anything with `__arrow_c_stream__`.
+
+        >>> import gingham
+        >>> gingham.connect().sql("SELECT 1 + 1 AS n").fetchone()
+        (2,)
+        """
+        return self._sql(sql, parameters, sys._getframe(1))
+
+    def _sql(self, sql: str, parameters: Any, caller: Any) -> "Relation | None":
+        statements = _internal.Connection.split(sql)
+        for statement in statements[:-1]:
+            self._run_one(statement, None, caller).fetch()
+        last = statements[-1] if statements else sql
+        text = last.strip().removesuffix(";")
+        frames = self._frames_of(text, caller)
+        columns = self._describe(text, frames)
+        if columns == []:
+            self._run_with(text, parameters, frames).close()
+            return None
+        return Relation(self, text, parameters, frames)
+
+    def _run(self, sql: str, parameters: Any, caller: Any) -> "_internal.Result":
+        """The result of the last statement of a text."""
+        self._live()
+        if not isinstance(sql, str):
+            raise InterfaceError(f"a statement is a str, not {type(sql).__name__}")
+        statements = _internal.Connection.split(sql)
+        if len(statements) <= 1:
+            return self._run_one(sql, parameters, caller)
+        if parameters is not None:
+            raise ProgrammingError("parameters are for one statement, and the text has several")
+        for statement in statements[:-1]:
+            self._run_one(statement, None, caller).fetch()
+        return self._run_one(statements[-1], None, caller)
+
+    def _run_one(self, sql: str, parameters: Any, caller: Any) -> "_internal.Result":
+        try:
+            return self._core.run(sql, parameters)
+        except ProgrammingError as error:
+            if error.sqlstate != UNDEFINED_TABLE:
+                raise
+            frames = _lookup.find(self._core.unknown_tables(sql), caller)
+            if not frames:
+                raise
+        return self._run_with(sql, parameters, frames)
+
+    def _frames_of(self, sql: str, caller: Any) -> "dict[str, Any]":
+        return _lookup.find(self._core.unknown_tables(sql), caller)
+
+    @contextlib.contextmanager
+    def _standing(self, frames: "dict[str, Any]") -> "Iterator[None]":
+        """Lets frames stand under their names."""
+        if not frames:
+            yield
+            return
+        with self._names:
+            try:
+                for name, frame in frames.items():
+                    _frames.register(self._core, name, frame)
+                yield
+            finally:
+                for name in frames:
+                    self._core.unregister(name)
+
+    def _run_with(self, sql: str, parameters: Any, frames: "dict[str, Any]") -> "_internal.Result":
+        with self._standing(frames):
+            return self._core.run(sql, parameters)
+
+    def _describe(self, sql: str, frames: "dict[str, Any]") -> "list[tuple[str, str]] | None":
+        with self._standing(frames):
+            columns = self._core.describe(sql)
+            if columns is None:
+                result = self._core.run(sql)
+                columns = [(name, kind) for name, kind, *_ in result.columns]
+            return columns
+
+    # --- frames and files ---------------------------------------------------------------------------------------------
+
+    def register(self, name: str, frame: Any) -> "Connection":
+        """Lets a frame stand for the table `name` until `unregister()`. Its values are not copied where Arrow has them.
+
+        >>> import gingham, pandas
+        >>> connection = gingham.connect()
+        >>> connection.register("fruit", pandas.DataFrame({"name": ["apple", "quince"], "price": [0.45, 1.2]}))
+        <gingham.Connection>
+        >>> connection.sql("SELECT name FROM fruit WHERE price > 1").fetchall()
+        [('quince',)]
+        """
+        _frames.register(self._core, name, frame)
+        return self
+
+    def unregister(self, name: str) -> "Connection":
+        """Forgets a frame; one that is not there is no error."""
+        self._core.unregister(name)
+        return self
+
+    def appender(self, table: str) -> Appender:
+        """Appends rows and frames to a table."""
+        return Appender(self, table)
+
+    def load(self, files: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]", table: str, **options: Any) -> int:
+        """Loads CSV, Parquet, Arrow or JSON files into a table, and gives the number of records. A table that is not there is
+        made, in the `layout` that is asked for. A text may be a pattern: `"sales/*.parquet"`.
+
+        Options: layout, schema, header, delimiter, null, date_format, encoding, skip_bad.
+        """
+        given = [files] if isinstance(files, str | os.PathLike) else list(files)
+        found: list[str] = []
+        for one in map(os.fspath, given):
+            named = sorted(_glob.glob(one)) if _glob.has_magic(one) and not os.path.exists(one) else [one]
+            if not named:
+                raise ProgrammingError(f"no file is called like '{one}'")
+            found.extend(named)
+        rows, skipped = self._core.load(found, table, options)
+        for line in skipped:
+            print(line, file=sys.stderr)
+        return rows
+
+    def read_csv(self, path: "str | os.PathLike[str]") -> "Relation | None":
+        """A CSV file as a relation, read in place."""
+        return self._read(path)
+
+    def read_parquet(self, path: "str | os.PathLike[str]") -> "Relation | None":
+        """A Parquet file, or a folder of them, as a relation, read in place."""
+        return self._read(path)
+
+    def read_json(self, path: "str | os.PathLike[str]") -> "Relation | None":
+        """A file of JSON objects, one a line, as a relation, read in place."""
+        return self._read(path)
+
+    def _read(self, path: "str | os.PathLike[str]") -> "Relation | None":
+        text = os.fspath(path).replace("'", "''")
+        return self._sql(f"SELECT * FROM '{text}'", None, None)
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    def begin(self) -> "Connection":
+        """Begins a transaction; without one, each statement is a transaction of its own."""
+        self._core.run("BEGIN")
+        return self
+
+    def commit(self) -> None:
+        """Commits the transaction, where there is one."""
+        self._live()
+        if self._core.transaction() != "none":
+            self._core.run("COMMIT")
+
+    def rollback(self) -> None:
+        """Rolls the transaction back, where there is one."""
+        self._live()
+        if self._core.transaction() != "none":
+            self._core.run("ROLLBACK")
+
+    @contextlib.contextmanager
+    def transaction(self) -> "Iterator[Connection]":
+        """A block that is a transaction: committed at its end, rolled back when it ends in an error.
+
+        >>> import gingham
+        >>> connection = gingham.connect()
+        >>> with connection.transaction():
+        ...     _ = connection.execute("CREATE TABLE t (n INTEGER)")
+        """
+        self.begin()
+        try:
+            yield self
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether it is between BEGIN and COMMIT."""
+        return self._core.transaction() != "none"
+
+    # --- the rest -----------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, as attributes."""
+        return Settings(self)
+
+    def interrupt(self) -> None:
+        """Cancels what the connection runs, from another thread."""
+        self._core.interrupt()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._core.closed
+
+    def close(self) -> None:
+        """Closes the connection, and rolls back its transaction; twice does no harm."""
+        self._core.close()
+
+    def _live(self) -> None:
+        if self._core.closed:
+            raise InterfaceError("the connection is closed")
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(self, failed: object, *_: object) -> None:
+        if not self.closed:
+            if failed is None:
+                self.commit()
+            self.close()
+
+    def __repr__(self) -> str:
+        return "<gingham.Connection, closed>" if self.closed else "<gingham.Connection>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a connection can't be pickled; open the database again where it is needed")

@@ -1,0 +1,189 @@
+"""Frames of pandas in and out through NumPy, and other frames by the Arrow stream that they give.
+
+Nothing here imports NumPy, pandas, polars or pyarrow before a frame of theirs is there or wanted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gingham._errors import NotSupportedError
+
+if TYPE_CHECKING:
+    from gingham import _internal
+
+
+def _module(name: str) -> Any:
+    """A module that was imported already: an object of it can't be there otherwise."""
+    return sys.modules.get(name)
+
+
+def is_pandas(value: object) -> bool:
+    """Whether a value is a frame of pandas."""
+    pandas = _module("pandas")
+    return pandas is not None and isinstance(value, getattr(pandas, "DataFrame", ()))
+
+
+def _is_lazy(value: object) -> bool:
+    polars = _module("polars")
+    return polars is not None and isinstance(value, getattr(polars, "LazyFrame", ()))
+
+
+def is_frame(value: object) -> bool:
+    """Whether a value can stand for a table."""
+    return is_pandas(value) or _is_lazy(value) or hasattr(type(value), "__arrow_c_stream__")
+
+
+def register(core: "_internal.Connection", name: str, value: Any) -> None:
+    """Lets a frame stand for the table `name` of a connection."""
+    if is_pandas(value):
+        core.register_columns(name, columns_of(value), len(value))
+    else:
+        stream = arrow_of(value)
+        core.register_arrow(name, stream, _is_read_once(stream))
+
+
+def arrow_of(value: Any) -> Any:
+    """The object whose `__arrow_c_stream__` gives the rows of a frame that is not of pandas."""
+    if _is_lazy(value):
+        value = value.collect()
+    if not hasattr(type(value), "__arrow_c_stream__"):
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        raise TypeError(
+            f"a value of the class {kind} is no table: give a frame of pandas or polars, a table of pyarrow, "
+            "or another object with __arrow_c_stream__"
+        )
+    return value
+
+
+def _is_read_once(stream: Any) -> bool:
+    """Whether the rows are gone when they were read: readers are their own iterators, tables are not."""
+    return hasattr(type(stream), "read_next_batch") or hasattr(type(stream), "__next__")
+
+
+# --- pandas -> columns ------------------------------------------------------------------------------------------------
+
+Column = "tuple[str, str, Any, Any, Any]"
+
+
+def columns_of(frame: Any) -> list:
+    """The columns of a frame of pandas as `_internal` takes them; its index is left out, as it has no name."""
+    columns = []
+    seen: set[str] = set()
+    for position, label in enumerate(frame.columns):
+        name = str(label)
+        if name in seen:
+            raise NotSupportedError(f"the frame has two columns of the name '{name}'; give one another name")
+        seen.add(name)
+        columns.append(_column_of(name, frame.iloc[:, position]))
+    return columns
+
+
+def _column_of(name: str, series: Any) -> Any:
+    import numpy
+    import pandas
+
+    dtype = series.dtype
+    array = series.array
+    if isinstance(dtype, pandas.CategoricalDtype):
+        series = series.astype(dtype.categories.dtype)
+        dtype, array = series.dtype, series.array
+    # Nullable numbers and truths: values beside a mask.
+    if hasattr(array, "_mask") and hasattr(array, "_data"):
+        mask = numpy.ascontiguousarray(array._mask)
+        kind = "bool" if dtype.kind == "b" else "number"
+        return (name, kind, _native(array._data), mask if mask.any() else None, None)
+    if isinstance(dtype, pandas.DatetimeTZDtype):
+        moments = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        return _timestamps(name, moments.to_numpy(), str(dtype.tz))
+    if isinstance(dtype, numpy.dtype):
+        return _numpy_column(name, series, dtype)
+    if isinstance(dtype, pandas.PeriodDtype | pandas.IntervalDtype | pandas.SparseDtype):
+        raise NotSupportedError(f"column '{name}' is of the type {dtype}, which SQL has no type for; convert it first")
+    return _objects(name, series)
+
+
+def _numpy_column(name: str, series: Any, dtype: Any) -> Any:
+    values = series.to_numpy()
+    if dtype.kind == "b":
+        return (name, "bool", _native(values), None, None)
+    if dtype.kind in "iuf":
+        # A float's NaN is a value here, not NULL: Float64 has both.
+        if dtype.itemsize == 2 and dtype.kind == "f":
+            values = values.astype("float32")
+        return (name, "number", _native(values), None, None)
+    if dtype.kind == "M":
+        return _timestamps(name, values, None)
+    if dtype.kind == "O":
+        return _objects(name, series)
+    raise NotSupportedError(f"column '{name}' is of the type {dtype}, which SQL has no type for; convert it first")
+
+
+def _native(values: Any) -> Any:
+    """An array as Rust reads it: contiguous, in this machine's order of bytes."""
+    import numpy
+
+    return numpy.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+
+
+def _timestamps(name: str, values: Any, zone: "str | None") -> Any:
+    import numpy
+
+    unit, step = numpy.datetime_data(values.dtype)
+    if unit not in ("s", "ms", "us", "ns") or step != 1:
+        values = values.astype("datetime64[us]")
+        unit = "us"
+    mask = numpy.isnat(values)
+    return (name, "timestamp", _native(values).view("int64"), mask if mask.any() else None, (unit, zone))
+
+
+def _objects(name: str, series: Any) -> Any:
+    import numpy
+
+    mask = series.isna().to_numpy()
+    values = numpy.ascontiguousarray(series.to_numpy(dtype=object))
+    return (name, "object", values, numpy.ascontiguousarray(mask) if mask.any() else None, None)
+
+
+# --- columns -> pandas ------------------------------------------------------------------------------------------------
+
+
+def frame_of(columns: list) -> Any:
+    """A frame of pandas from the columns of a result. Integers and truths with NULL become Int64 and boolean, and floats with
+    NULL Float64, in which NaN stays what it is."""
+    import pandas
+
+    names = [name for name, *_ in columns]
+    series = {position: _series_of(*column) for position, column in enumerate(columns)}
+    frame = pandas.DataFrame(series, copy=False)
+    frame.columns = names
+    return frame
+
+
+_MASKED = {"i": "IntegerArray", "u": "IntegerArray", "f": "FloatingArray", "b": "BooleanArray"}
+
+
+def _series_of(name: str, kind: str, values: Any, mask: Any, extra: Any) -> Any:
+    import pandas
+
+    if kind in ("number", "bool"):
+        if mask is None:
+            return values
+        return getattr(pandas.arrays, _MASKED[values.dtype.kind])(values, mask)
+    if kind == "date":
+        return _moments(values, mask, "D").astype("datetime64[s]")
+    if kind == "timestamp":
+        unit, zone = extra
+        moments = _moments(values, mask, unit)
+        if zone is None:
+            return moments
+        return pandas.Series(moments).dt.tz_localize("UTC").dt.tz_convert(zone).array
+    return values
+
+
+def _moments(values: Any, mask: Any, unit: str) -> Any:
+    moments = values.view(f"datetime64[{unit}]")
+    if mask is not None:
+        moments[mask] = "NaT"
+    return moments

@@ -1,0 +1,112 @@
+"""What a statement gave, in the forms that analysts want: shared by cursors and relations."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from gingham import _frames
+
+if TYPE_CHECKING:
+    from gingham import _internal
+
+# Rows that a notebook or a terminal shows.
+SHOWN_ROWS = 40
+# Characters of a value that are shown.
+SHOWN_LETTERS = 60
+
+
+def to_pandas(result: "_internal.Result") -> Any:
+    """All rows as a frame of pandas, by way of NumPy."""
+    return _frames.frame_of(result.numpy())
+
+
+class _Stream:
+    """A result as an Arrow stream that can be read once."""
+
+    def __init__(self, result: "_internal.Result", views: bool) -> None:
+        self._result = result
+        self._views = views
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._result.stream(self._views, requested_schema)
+
+
+def to_arrow(result: "_internal.Result") -> Any:
+    """All rows as a table of pyarrow."""
+    import pyarrow
+
+    return pyarrow.table(_Stream(result, views=False))
+
+
+def to_reader(result: "_internal.Result") -> Any:
+    """The rows as a reader of pyarrow, which has a few batches in memory at a time."""
+    import pyarrow
+
+    return pyarrow.RecordBatchReader.from_stream(_Stream(result, views=False))
+
+
+def to_polars(result: "_internal.Result") -> Any:
+    """All rows as a frame of polars."""
+    import polars
+
+    return polars.DataFrame(_Stream(result, views=True))
+
+
+class Preview:
+    """The first rows of a result as text."""
+
+    def __init__(self, result: "_internal.Result", most: int) -> None:
+        self.names = [name for name, *_ in result.columns]
+        self.types = [kind for _, kind, *_ in result.columns]
+        rows = result.texts(most + 1)
+        self.more = len(rows) > most
+        self.rows = [["NULL" if text is None else text for text in row] for row in rows[:most]]
+        self._numeric = [kind.startswith(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "REAL", "DOUBLE", "DECIMAL")) for kind in self.types]
+        result.close()
+
+    def _summary(self) -> str:
+        count = len(self.rows)
+        rows = f"the first {count} rows" if self.more else f"{count} row{'' if count == 1 else 's'}"
+        columns = len(self.names)
+        return f"{rows}, {columns} column{'' if columns == 1 else 's'}"
+
+    def text(self) -> str:
+        """As a table for a terminal."""
+        rows = [self.names, self.types, *[[_cut(text) for text in row] for row in self.rows]]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(self.names))]
+        aligned = [
+            "│ "
+            + " │ ".join(
+                text.rjust(width) if numeric else text.ljust(width)
+                for text, width, numeric in zip(row, widths, self._numeric, strict=True)
+            )
+            + " │"
+            for row in rows
+        ]
+        line = ["─" * (width + 2) for width in widths]
+        top, middle, bottom = ("┌" + "┬".join(line) + "┐", "├" + "┼".join(line) + "┤", "└" + "┴".join(line) + "┘")
+        return "\n".join([top, *aligned[:2], middle, *aligned[2:], bottom, self._summary()])
+
+    def html(self) -> str:
+        """As a table for a notebook."""
+
+        def row(cells: "list[str]", tag: str) -> str:
+            aligns = ["right" if numeric else "left" for numeric in self._numeric]
+            return (
+                "<tr>"
+                + "".join(
+                    f'<{tag} style="text-align: {align}">{html.escape(_cut(cell))}</{tag}>'
+                    for cell, align in zip(cells, aligns, strict=True)
+                )
+                + "</tr>"
+            )
+
+        head = row(self.names, "th") + row(self.types, "th")
+        body = "".join(row(cells, "td") for cells in self.rows)
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><p>{html.escape(self._summary())}</p>"
+
+
+def _cut(text: str) -> str:
+    text = text.replace("\n", "\\n")
+    return text if len(text) <= SHOWN_LETTERS else text[: SHOWN_LETTERS - 1] + "…"

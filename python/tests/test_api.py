@@ -1,0 +1,188 @@
+"""What analysts are used to."""
+
+import subprocess
+import sys
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import gingham
+
+table_of_module = pyarrow.table({"n": [1, 2, 3]})
+
+
+def test_relations_run_when_wanted(connection):
+    connection.execute("CREATE TABLE t AS SELECT value AS n, 'w' || value AS word FROM generate_series(1, 5)")
+    relation = connection.sql("SELECT n, word FROM t ORDER BY n")
+    assert relation.columns == ["n", "word"]
+    assert relation.schema() == [("n", "BIGINT"), ("word", "VARCHAR")]
+    assert [relation.fetchone(), relation.fetchone()] == [(1, "w1"), (2, "w2")]
+    assert relation.fetchmany(2) == [(3, "w3"), (4, "w4")]
+    assert len(relation.fetchall()) == 5
+    connection.execute("DELETE FROM t WHERE n > 2")
+    assert relation.fetchall() == [(1, "w1"), (2, "w2")]
+    assert relation.df().equals(pandas.DataFrame({"n": [1, 2], "word": ["w1", "w2"]}))
+    assert relation.pl().equals(polars.DataFrame({"n": [1, 2], "word": ["w1", "w2"]}))
+    assert relation.arrow().to_pylist() == [{"n": 1, "word": "w1"}, {"n": 2, "word": "w2"}]
+    assert relation.arrow().schema.field("word").type == pyarrow.string()
+    assert "Scan" in relation.explain() or "scan" in relation.explain()
+    assert "│  1 │" not in repr(relation) and "w1" in repr(relation) and "2 rows, 2 columns" in repr(relation)
+    assert connection.sql("CREATE TABLE u (n INTEGER)") is None
+    assert connection.sql("SHOW TABLES").fetchall()
+    with pytest.raises(gingham.ProgrammingError):
+        connection.sql("SELECT nosuch FROM t")
+
+
+def test_shown_values_are_short_and_safe(connection, capsys):
+    relation = connection.sql("SELECT '<b>' || repeat('x', 1000) AS t, NULL AS n")
+    text = repr(relation)
+    assert max(map(len, text.splitlines())) < 100 and "NULL" in text
+    assert "&lt;b&gt;" in relation._repr_html_() and "<b>" not in relation._repr_html_()
+    connection.sql("SELECT value FROM generate_series(1, 1000)").show(3)
+    assert "the first 3 rows" in capsys.readouterr().out
+
+
+def test_names_of_variables_stand_for_tables(connection):
+    frame = pandas.DataFrame({"n": [1, 2, 3]})
+    assert connection.sql("SELECT sum(n) FROM frame").fetchone() == (6,)
+    assert connection.execute("SELECT sum(n) FROM frame WHERE n > ?", [1]).fetchone() == (5,)
+    frame = polars.DataFrame({"n": [10]})
+    assert connection.sql("SELECT sum(n) FROM frame").fetchone() == (10,), "no plan of before is used"
+    frame = polars.LazyFrame({"n": [11]})
+    assert connection.sql("SELECT sum(n) FROM frame").fetchone() == (11,)
+    Frame = pyarrow.table({"n": [12]})  # noqa: N806
+    assert connection.sql("SELECT sum(n) FROM Frame").fetchone() == (12,)
+    assert connection.sql('SELECT sum(n) FROM "Frame"').fetchone() == (12,)
+    assert connection.sql("SELECT sum(n) FROM table_of_module").fetchone() == (6,)
+    relation = connection.sql("SELECT n + 1 AS n FROM table_of_module")
+    assert connection.sql("SELECT sum(n) FROM relation").fetchone() == (9,)
+    assert connection.sql("SELECT count(*) FROM relation a JOIN Frame b ON a.n < b.n").fetchone() == (3,)
+    connection.execute("CREATE TABLE copied AS SELECT * FROM table_of_module")
+    assert connection.execute("SELECT count(*) FROM copied").fetchone() == (3,)
+    # A relation holds the frames of when it was made.
+    kept = connection.sql("SELECT n FROM frame")
+    frame = None
+    assert kept.fetchall() == [(11,)]
+    # Tables go before variables, and what is no frame is no table.
+    connection.execute("CREATE TABLE Frame (n INTEGER)")
+    assert connection.sql("SELECT count(*) FROM Frame").fetchone() == (0,)
+    number = 7  # noqa: F841
+    with pytest.raises(gingham.ProgrammingError, match="'number' does not exist"):
+        connection.sql("SELECT * FROM number")
+    assert connection.execute("SHOW TABLES").fetchall() == [
+        ("public", "copied", "BASE TABLE"),
+        ("public", "frame", "BASE TABLE"),
+    ], "nothing stays registered"
+
+
+def test_registered_frames(connection):
+    reader = pyarrow.RecordBatchReader.from_batches(
+        pyarrow.schema([("n", pyarrow.int64())]), iter([pyarrow.record_batch({"n": [1, 2]}), pyarrow.record_batch({"n": [3]})])
+    )
+    connection.register("once", reader)
+    assert connection.execute("SELECT sum(n) FROM once").fetchone() == (6,)
+    with pytest.raises(gingham.OperationalError, match="read already"):
+        connection.execute("SELECT sum(n) FROM once").fetchone()
+    connection.register("frame", pyarrow.table({"n": pyarrow.chunked_array([[1], [2, 3]])}))
+    for _ in range(2):
+        assert connection.execute("SELECT sum(n) FROM frame").fetchone() == (6,)
+    connection.register("empty", pandas.DataFrame({"n": pandas.Series([], dtype="int64")}))
+    assert connection.execute("SELECT count(*) FROM empty").fetchone() == (0,)
+    connection.register("none", pyarrow.table({"n": pyarrow.array([], pyarrow.int64())}))
+    assert connection.execute("SELECT count(*) FROM none").fetchone() == (0,)
+    connection.unregister("frame").unregister("frame")
+    with pytest.raises(gingham.ProgrammingError):
+        connection.execute("SELECT * FROM frame")
+    with pytest.raises(TypeError, match="builtins.int"):
+        connection.register("x", 7)
+    with pytest.raises(gingham.NotSupportedError, match="Duration"):
+        connection.register("x", pyarrow.table({"wait": pyarrow.array([1], pyarrow.duration("s"))}))
+
+
+def test_appending(connection):
+    connection.execute("CREATE TABLE t (n INTEGER NOT NULL, word VARCHAR)")
+    with connection.appender("t") as appender:
+        appender.append(1, "one")
+        appender.append_frame(pandas.DataFrame({"n": [2], "word": ["two"]}))
+        appender.append_frame(polars.DataFrame({"n": [3], "word": ["three"]}))
+    assert connection.execute("SELECT n, word FROM t ORDER BY n").fetchall() == [(1, "one"), (2, "two"), (3, "three")]
+    with pytest.raises(ZeroDivisionError), connection.appender("t") as appender:
+        appender.append(4, "four")
+        raise ZeroDivisionError
+    with pytest.raises(gingham.Error, match="'n'"):
+        appender = connection.appender("t")
+        appender.append(None, "none")
+        appender.close()
+    with pytest.raises(gingham.InterfaceError, match="closed"):
+        appender.append(5, "five")
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (3,)
+
+
+def test_files(connection, tmp_path):
+    for part in range(2):
+        connection.execute(
+            f"COPY (SELECT value + {part * 10} AS n, 'w' AS word FROM generate_series(1, 10)) TO '{tmp_path}/part{part}.parquet'"
+        )
+    assert connection.load(f"{tmp_path}/part*.parquet", "t", layout="byteslice") == 20
+    assert "byteslice" in connection.execute("SHOW CREATE TABLE t").fetchone()[-1]
+    assert connection.load([tmp_path / "part0.parquet"], "t") == 10
+    with pytest.raises(gingham.ProgrammingError, match="nosuch"):
+        connection.load(f"{tmp_path}/nosuch*.parquet", "t")
+    with pytest.raises(TypeError, match="speed"):
+        connection.load([tmp_path / "part0.parquet"], "t", speed=3)
+    assert connection.read_parquet(tmp_path / "part1.parquet").fetchone() == (11, "w")
+    (tmp_path / "it's.csv").write_text("n;word\n1;x\n")
+    assert connection.load(tmp_path / "it's.csv", "c", delimiter=";") == 1
+    (tmp_path / "it's.csv").write_text("n,word\n1,x\n")
+    assert connection.read_csv(tmp_path / "it's.csv").fetchall() == [(1, "x")]
+    (tmp_path / "rows.json").write_text('{"n": 1}\n{"n": 2}\n')
+    assert connection.read_json(tmp_path / "rows.json").fetchall() == [(1,), (2,)]
+
+
+def test_settings_are_attributes(connection):
+    assert connection.settings.threads == "2"
+    connection.settings.cache_plans = False
+    assert connection.settings.cache_plans == "false"
+    assert "memory_limit" in dir(connection.settings)
+    with pytest.raises(gingham.ProgrammingError, match="did you mean"):
+        connection.settings.thread = 3
+    with pytest.raises(gingham.ProgrammingError):
+        gingham.connect(config={"nosuch": 1})
+
+
+def test_the_module_has_a_connection():
+    frame = pandas.DataFrame({"n": [1, 2]})  # noqa: F841
+    assert gingham.sql("SELECT sum(n) FROM frame").fetchone() == (3,)
+    assert gingham.execute("SELECT ?", [1]).fetchone() == (1,)
+    gingham.register("kept", pandas.DataFrame({"n": [5]}))
+    assert gingham.sql("SELECT n FROM kept").fetchall() == [(5,)]
+    gingham.default_connection().close()
+    assert gingham.sql("SELECT 1 AS n").fetchall() == [(1,)], "a new one takes its place"
+
+
+def test_importing_imports_nothing_else():
+    code = (
+        "import sys, gingham; gingham.sql('SELECT 1 AS n').fetchall(); gingham.sql('SELECT 1 AS n').show();"
+        "print([name for name in ('numpy', 'pandas', 'polars', 'pyarrow') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_pandas_works_without_pyarrow():
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+import pandas, gingham
+frame = pandas.DataFrame({"n": [1, 2], "word": ["a", None]})
+back = gingham.sql("SELECT n, word, NULL::INTEGER AS i, DATE '2024-01-01' AS d FROM frame").df()
+assert back["word"].tolist()[0] == "a" and str(back["i"].dtype) == "Int32", back.dtypes
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_version_is_known():
+    assert gingham.__version__.count(".") == 2
+    assert (gingham.apilevel, gingham.threadsafety, gingham.paramstyle) == ("2.0", 2, "qmark")
