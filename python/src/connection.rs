@@ -73,7 +73,9 @@ impl CoreConnection {
         let running = running.map_err(|error| raised(py, &error))?;
         let handle = running.handle();
         let result = wait(py, &handle, running.result())?;
-        Ok(CoreResult::new(result))
+        let result = CoreResult::new(result);
+        result.begin(py)?;
+        Ok(result)
     }
 
     /// Runs one statement for each of several lists of parameters: all of them, or none. Gives the number of records changed.

@@ -128,7 +128,7 @@ fn of_library(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<ScalarValue>
         return Ok(ScalarValue::Utf8View(Some(value.str()?.to_string())));
     }
     // Scalars of NumPy give the value of Python that they are.
-    if class.module()?.to_string() == "numpy" && value.hasattr(intern!(py, "item"))? && name != "ndarray" {
+    if class.module()? == "numpy" && value.hasattr(intern!(py, "item"))? && name != "ndarray" {
         let plain = value.call_method0(intern!(py, "item"))?;
         if !plain.is(value) && !plain.is_instance_of::<PyDict>() {
             return scalar(py, &plain);

@@ -21,6 +21,9 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
     LogicalType::from_arrow("", data_type).map_or_else(|_| data_type.to_string(), |known| known.to_string())
 }
 
+/// Name, type as SQL writes it, precision, scale, and whether NULL may be.
+type ColumnDescription = (String, String, Option<u8>, Option<i8>, bool);
+
 /// The result of a statement.
 #[pyclass(frozen, module = "gingham._internal", name = "Result")]
 pub(crate) struct CoreResult {
@@ -76,9 +79,9 @@ async fn next(result: &mut QueryResult) -> gingham::Result<Option<RecordBatch>> 
 
 #[pymethods]
 impl CoreResult {
-    /// Names, types as SQL writes them, precision, scale, and whether NULL may be.
+    /// The columns of its rows.
     #[getter]
-    fn columns(&self) -> Vec<(String, String, Option<u8>, Option<i8>, bool)> {
+    fn columns(&self) -> Vec<ColumnDescription> {
         let column = |field: &Arc<Field>| {
             let (precision, scale) = match field.data_type() {
                 DataType::Decimal128(precision, scale) => (Some(*precision), Some(*scale)),
@@ -172,6 +175,17 @@ impl CoreResult {
 }
 
 impl CoreResult {
+    /// Waits for the first rows, so that most errors come from the statement and not from the first fetch.
+    pub(crate) fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        let mut rows = self.rows();
+        if let Some(result) = rows.result.as_mut()
+            && !self.schema.fields().is_empty()
+        {
+            rows.current = wait(py, &self.handle, next(result))?.map(|batch| (batch, 0));
+        }
+        Ok(())
+    }
+
     /// The next rows, of one batch, at most `most`; `None` at the end.
     fn portion(&self, py: Python<'_>, most: usize) -> PyResult<Option<RecordBatch>> {
         loop {

@@ -1,5 +1,7 @@
 """The published suite of DB-API 2.0, and what it leaves out."""
 
+import decimal
+
 import dbapi20
 import pytest
 
@@ -86,6 +88,9 @@ def test_parameters(connection):
         assert told.value.sqlstate == "42P02"
     with pytest.raises(gingham.InterfaceError, match="sequence"):
         execute("SELECT ?", "a")
+    for wrong in (decimal.Decimal("NaN"), decimal.Decimal(10) ** 38, 10**38):
+        with pytest.raises(gingham.DataError):
+            execute("SELECT ?", [wrong])
     with pytest.raises(gingham.NotSupportedError, match="object"):
         execute("SELECT ?", [object()])
     with pytest.raises(gingham.InterfaceError, match="str"):

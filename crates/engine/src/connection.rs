@@ -1,23 +1,17 @@
 //! A connection: statements in, batches out.
 
+use crate::connection::launch::Caller;
 use crate::load::{LoadOptions, LoadReport, Progress};
-use crate::session::{
-    CachedPlan, CancelToken, Session, Started, StatementContext, StatementProgress, Stopwatch, TransactionStatus,
-    finished, finished_change, start, start_kept, wait,
-};
+use crate::session::{CancelToken, Session, StatementContext, StatementProgress, TransactionStatus, wait};
 use crate::sql::split;
-use crate::statements::Statement;
-use crate::statements::dml::point;
-use crate::{Error, QueryResult, Result, load, statements};
-use datafusion::common::{ParamValues, TableReference};
-use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use crate::{QueryResult, Result, load, statements};
+use datafusion::common::TableReference;
 use gingham_storage::snapshot::TableSnapshot;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 mod appender;
+mod launch;
 mod prepared;
 mod registered;
 mod running;
@@ -79,7 +73,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn query(&self, sql: &str) -> Result<QueryResult> {
-        wait(self.run_text(sql, Caller::Waits)?.result())
+        wait(launch::text(&self.session, sql, Caller::Waits)?.result())
     }
 
     /// Runs a query for asynchronous code, of any runtime.
@@ -95,7 +89,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn query_async(&self, sql: &str) -> Result<QueryResult> {
-        self.run_text(sql, Caller::GoesOn)?.result().await
+        launch::text(&self.session, sql, Caller::GoesOn)?.result().await
     }
 
     /// Runs one or more statements to their end, stopping at the first that fails. Returns the records that the last one
@@ -112,7 +106,7 @@ impl Connection {
         let mut texts = if self.session.records() { split::split_statements(sql) } else { Vec::new() }.into_iter();
         for statement in statements::parse(sql)? {
             let recording = self.session.recording(|| texts.next());
-            let started = self.run(&statement, None, Caller::Waits)?;
+            let started = launch::statement(&self.session, &statement, None, Caller::Waits)?;
             let result = wait(started.recorded(recording).result())?;
             records = result.rows_affected().unwrap_or(0);
             for batch in result {
@@ -123,7 +117,7 @@ impl Connection {
     }
 
     /// Begins a transaction, as the statement BEGIN does: it reads the database as it is now, and its own changes. The first
-    /// statement that writes fails with [`Error::Conflict`] when others have committed since; then do it all again.
+    /// statement that writes fails with [`Error::Conflict`](crate::Error::Conflict) when others have committed since; then do it all again.
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();
@@ -139,7 +133,7 @@ impl Connection {
     }
 
     /// Begins a transaction that writes, as BEGIN IMMEDIATE does: it waits until no other one writes, and never fails with
-    /// [`Error::Conflict`].
+    /// [`Error::Conflict`](crate::Error::Conflict).
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();
@@ -180,7 +174,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn prepare(&self, sql: &str) -> Result<Prepared> {
-        Prepared::new(self, sql)
+        Prepared::new(&self.session, sql)
     }
 
     /// Starts a statement and gives it at once: it can be cancelled while it is planned, and waited for by a thread or by
@@ -193,7 +187,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn start(&self, sql: &str) -> Result<RunningStatement> {
-        Ok(RunningStatement::new(self.run_text(sql, Caller::GoesOn)?))
+        Ok(RunningStatement::new(launch::text(&self.session, sql, Caller::GoesOn)?))
     }
 
     /// Whether the connection is in a transaction.
@@ -291,99 +285,6 @@ impl Connection {
     fn context(&self) -> Result<StatementContext> {
         self.session.begin(CancelToken::new())
     }
-
-    /// Runs `work` on the database's threads, whose stacks are deep enough to plan on, and waits for it.
-    fn wait_for<R: Send + 'static>(&self, work: impl Future<Output = Result<R>> + Send + 'static) -> Result<R> {
-        let task = self.session.engine.handle()?.spawn(work);
-        wait(task).unwrap_or_else(|error| match error.try_into_panic() {
-            Ok(panic) => Err(Error::from_panic(panic.as_ref())),
-            Err(_) => Err(Error::Cancelled),
-        })
-    }
-
-    /// Starts one statement, by a plan that was kept when there is one.
-    fn run_text(&self, sql: &str, caller: Caller) -> Result<Started> {
-        let recording = self.session.recording(|| Some(sql.to_owned()));
-        Ok(self.start_text(sql, caller)?.recorded(recording))
-    }
-
-    fn start_text(&self, sql: &str, caller: Caller) -> Result<Started> {
-        let watch = Stopwatch::start();
-        if let Some(kept) = CachedPlan::find(&self.session, sql)? {
-            return Ok(start_kept(&self.session, watch, kept)?.called("SELECT"));
-        }
-        let begun = Instant::now();
-        let statement = statements::parse_single(sql)?;
-        watch.note(|times| times.parse = begun.elapsed());
-        let command = statements::command(&statement);
-        let watch = match self.run_at_once(&statement, None, watch, caller)? {
-            AtOnce::Done(started) => return Ok(started.called(command)),
-            AtOnce::NotSo(watch) => watch,
-        };
-        let text = is_query(&statement).then(|| Arc::from(sql));
-        let started = start(&self.session, watch, |mut context| async move {
-            context.text = text;
-            statements::run(&context, statement, None).await
-        });
-        Ok(started?.called(command))
-    }
-
-    fn run(&self, statement: &Statement, parameters: Option<ParamValues>, caller: Caller) -> Result<Started> {
-        let command = statements::command(statement);
-        let watch = match self.run_at_once(statement, parameters.as_ref(), Stopwatch::start(), caller)? {
-            AtOnce::Done(started) => return Ok(started.called(command)),
-            AtOnce::NotSo(watch) => watch,
-        };
-        let statement = statement.clone();
-        let started =
-            start(
-                &self.session,
-                watch,
-                |context| async move { statements::run(&context, statement, parameters).await },
-            );
-        Ok(started?.called(command))
-    }
-
-    /// Runs a statement about one record, on this thread. One that writes waits for others, and is left to the database's
-    /// threads when the caller must not.
-    fn run_at_once(
-        &self,
-        statement: &Statement,
-        parameters: Option<&ParamValues>,
-        watch: Stopwatch,
-        caller: Caller,
-    ) -> Result<AtOnce> {
-        if let Some((schema, batch)) = point::select(&self.session, statement, parameters)? {
-            return Ok(AtOnce::Done(finished(watch, schema, batch)));
-        }
-        if caller == Caller::Waits
-            && let Some(records) = point::change_now(&self.session, statement, parameters)?
-        {
-            return Ok(AtOnce::Done(finished_change(watch, records)));
-        }
-        Ok(AtOnce::NotSo(watch))
-    }
-}
-
-/// What the thread does that runs a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Caller {
-    /// It waits until the statement is done.
-    Waits,
-    /// It has other things to do.
-    GoesOn,
-}
-
-/// Whether a statement was run at once.
-enum AtOnce {
-    Done(Started),
-    NotSo(Stopwatch),
-}
-
-fn is_query(statement: &Statement) -> bool {
-    let Statement::Sql(statement) = statement else { return false };
-    let DataFusionStatement::Statement(statement) = &**statement else { return false };
-    matches!(**statement, SqlStatement::Query(_))
 }
 
 /// Cancels the statements of one connection.

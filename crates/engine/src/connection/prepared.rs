@@ -1,8 +1,10 @@
 //! A statement with parameters, parsed and described once.
 
-use crate::connection::{Caller, Connection, RunningStatement};
+use crate::connection::launch;
+use crate::connection::launch::Caller;
+use crate::connection::running::RunningStatement;
 use crate::recording::with_values;
-use crate::session::{Started, wait};
+use crate::session::{CancelToken, Session, Started, wait};
 use crate::sql::parse;
 use crate::statements;
 use crate::statements::Statement;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    connection: Connection,
+    session: Arc<Session>,
     /// The statement's text with its parameters as numbers.
     text: Arc<str>,
     statement: Statement,
@@ -35,13 +37,13 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(connection: &Connection, sql: &str) -> Result<Self> {
+    pub(super) fn new(session: &Arc<Session>, sql: &str) -> Result<Self> {
         let statement = statements::parse_single(sql)?;
         let (parameters, text) = parse::parameters(sql)?;
-        let (context, own) = (connection.context()?, statement.clone());
-        let mut shape = connection.wait_for(async move { shape_of(&context, own).await })?;
+        let (context, own) = (session.begin(CancelToken::new())?, statement.clone());
+        let mut shape = launch::wait_for(session, async move { shape_of(&context, own).await })?;
         shape.parameters.resize(parameters.names.len(), None);
-        Ok(Self { connection: connection.clone(), text: text.into(), statement, names: parameters.names.into(), shape })
+        Ok(Self { session: Arc::clone(session), text: text.into(), statement, names: parameters.names.into(), shape })
     }
 
     /// Number of its parameters.
@@ -164,7 +166,7 @@ impl Prepared {
         self.begin(parameters, Caller::GoesOn)?.result().await
     }
 
-    /// Starts the statement and gives it at once, as [`Connection::start`] does.
+    /// Starts the statement and gives it at once, as [`Connection::start`](crate::Connection::start) does.
     ///
     /// ```
     /// use gingham::{Database, ScalarValue};
@@ -185,8 +187,8 @@ impl Prepared {
                 format!("the statement has {} parameters, and {} values are given", self.names.len(), parameters.len());
             return Err(Error::invalid(SqlState::UndefinedParameter, text));
         }
-        let recording = self.connection.session.recording(|| with_values(&self.text, parameters));
+        let recording = self.session.recording(|| with_values(&self.text, parameters));
         let given = ParamValues::from(parameters.to_vec());
-        Ok(self.connection.run(&self.statement, Some(given), caller)?.recorded(recording))
+        Ok(launch::statement(&self.session, &self.statement, Some(given), caller)?.recorded(recording))
     }
 }

@@ -1,6 +1,6 @@
 //! Arrow data of the program under a name of one connection.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, launch};
 use crate::session::CancelToken;
 use crate::statements::unknown::unknown_tables;
 use crate::statements::{free_name, parse};
@@ -89,7 +89,8 @@ impl Connection {
         let mut all = Vec::new();
         for mut statement in parse(sql)? {
             let context = self.context()?;
-            let found = self.wait_for(async move { unknown_tables(&context, &mut statement).await })?;
+            let found =
+                launch::wait_for(self.session(), async move { unknown_tables(&context, &mut statement).await })?;
             all.extend(found.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
         }
         Ok(all)

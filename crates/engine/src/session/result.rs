@@ -1,7 +1,6 @@
 //! The result of a statement: a schema and a stream of batches.
 
 use crate::recording::Recording;
-use crate::session::run::ResultHead;
 use crate::session::{CancelToken, PlanningTimes, StatementHandle, Stopwatch, wait};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -14,6 +13,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
+
+/// What is known of a result before its first batch.
+#[derive(Debug)]
+pub(super) struct ResultHead {
+    /// The rows' schema.
+    pub(super) schema: SchemaRef,
+    /// Records that the statement changed, when it changes any.
+    pub(super) affected: Option<u64>,
+}
 
 /// The result of a statement: an iterator of Arrow batches (each `next` waits for one) and a [`futures::Stream`].
 /// Dropping it cancels the statement.

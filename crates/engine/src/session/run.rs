@@ -1,7 +1,7 @@
 //! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
 
 use crate::recording::Recording;
-use crate::session::QueryResult;
+use crate::session::result::{QueryResult, ResultHead};
 use crate::session::{CachedPlan, CancelToken, Outcome, Session, StatementContext, Stopwatch, Use};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
@@ -14,15 +14,6 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Batches that may wait for the reader of a result.
 const WAITING_BATCHES: usize = 4;
-
-/// What is known of a result before its first batch.
-#[derive(Debug)]
-pub(super) struct ResultHead {
-    /// Of the rows.
-    pub(super) schema: SchemaRef,
-    /// Records that the statement changed, when it changes any.
-    pub(super) affected: Option<u64>,
-}
 
 /// When it is known.
 #[derive(Debug)]

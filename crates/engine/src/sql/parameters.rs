@@ -10,11 +10,11 @@ use gingham_storage::{Position, Problem, SqlState};
 pub(crate) struct ParameterNames {
     /// The names; `None` for those that have a number alone, or stand as `?`.
     pub(crate) names: Vec<Option<String>>,
-    kind: Option<Kind>,
+    kind: Option<ParameterKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ParameterKind {
     Number,
     Mark,
     Name,
@@ -25,9 +25,9 @@ impl ParameterNames {
     fn number(&mut self, text: Option<&str>, start: Location) -> Result<usize> {
         let number = text.map(str::parse::<usize>);
         let kind = match &number {
-            None => Kind::Mark,
-            Some(Ok(_)) => Kind::Number,
-            Some(Err(_)) => Kind::Name,
+            None => ParameterKind::Mark,
+            Some(Ok(_)) => ParameterKind::Number,
+            Some(Err(_)) => ParameterKind::Name,
         };
         if *self.kind.get_or_insert(kind) != kind {
             return Err(wrong("a statement has parameters of one kind: $1, ? or $name", start));

@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// What is known of a statement before it runs.
 #[derive(Debug, Clone)]
 pub(crate) struct StatementShape {
-    /// Of the rows that it gives; without columns where it gives none, `None` where only running it tells.
+    /// The schema of the rows that it gives; without columns where it gives none, `None` where only running it tells.
     pub(crate) schema: Option<SchemaRef>,
     /// Types of `$1`, `$2`, …; `None` where nothing tells.
     pub(crate) parameters: Vec<Option<DataType>>,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Names of one part, as they are written, with their quotes, that stand for no table, view or query of WITH.
 pub(crate) async fn unknown_tables(context: &StatementContext, statement: &mut Statement) -> Result<Vec<String>> {
     let Statement::Sql(statement) = statement else { return Ok(Vec::new()) };
-    let mut named = Named::default();
+    let mut named = NamedRelations::default();
     statement.as_mut().walk(&mut named)?;
     let mut unknown = Vec::new();
     for name in named.tables {
@@ -26,13 +26,13 @@ pub(crate) async fn unknown_tables(context: &StatementContext, statement: &mut S
 }
 
 #[derive(Default)]
-struct Named {
+struct NamedRelations {
     tables: Vec<Ident>,
     /// What WITH defines, anywhere.
     with: BTreeSet<String>,
 }
 
-impl Visit for Named {
+impl Visit for NamedRelations {
     fn query(&mut self, query: &mut Query) -> Result<()> {
         let with = query.with.iter().flat_map(|with| &with.cte_tables);
         self.with.extend(with.map(|own| fold(&own.alias.name)));

@@ -136,11 +136,11 @@ impl TableProvider for RegisteredTable {
         let own =
             |source| Arc::new(Part { schema: Arc::clone(&schema), positions: Arc::clone(&positions), source }) as _;
         let parts: Vec<Arc<dyn PartitionStream>> = match &self.source {
-            Source::Stream(one) => vec![own(PartSource::Stream(Arc::clone(one)))],
+            Source::Stream(one) => vec![own(PartRows::Stream(Arc::clone(one)))],
             Source::Batches(batches) => {
                 let portions = batches.iter().map(|batch| batch.num_rows().div_ceil(PORTION_ROWS)).sum::<usize>();
                 let parts = state.config().target_partitions().clamp(1, portions.max(1));
-                let part = |part| own(PartSource::Batches { batches: Arc::clone(batches), part, parts });
+                let part = |part| own(PartRows::Batches { batches: Arc::clone(batches), part, parts });
                 (0..parts).map(part).collect()
             }
         };
@@ -159,11 +159,11 @@ impl TableProvider for RegisteredTable {
 struct Part {
     schema: SchemaRef,
     positions: Arc<[usize]>,
-    source: PartSource,
+    source: PartRows,
 }
 
 #[derive(Debug)]
-enum PartSource {
+enum PartRows {
     /// Each portion whose number, divided by `parts`, leaves `part`.
     Batches {
         batches: Arc<[RecordBatch]>,
@@ -187,7 +187,7 @@ impl PartitionStream for Part {
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let (schema, positions) = (Arc::clone(&self.schema), Arc::clone(&self.positions));
         match &self.source {
-            PartSource::Batches { batches, part, parts } => {
+            PartRows::Batches { batches, part, parts } => {
                 let batch_rows = context.session_config().batch_size().max(1);
                 let own = slices(batches, *part, *parts, batch_rows);
                 let (batches, of_rows) = (Arc::clone(batches), Arc::clone(&schema));
@@ -196,7 +196,7 @@ impl PartitionStream for Part {
                     .map(move |(batch, from, rows)| read(&batches[batch].slice(from, rows), &positions, &of_rows));
                 Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(rows)))
             }
-            PartSource::Stream(one) => {
+            PartRows::Stream(one) => {
                 let one = Arc::clone(one);
                 let mut receiver = RecordBatchReceiverStream::builder(Arc::clone(&schema), WAITING_BATCHES);
                 let sender = receiver.tx();

@@ -389,15 +389,13 @@ impl<'store> Transaction<'store> {
             if let Some(reference) = referrer.references.iter().find(|reference| reference.table == id)
                 && matters(&referrer)
             {
-                return Err(Error::constraint(
-                    SqlState::DependentObjectsStillExist,
-                    format!(
-                        "table '{}' can't be {done}: constraint '{}' of table '{}' refers to it",
-                        self.record(id)?.definition.name,
-                        reference.name,
-                        referrer.name
-                    ),
-                ));
+                let text = format!(
+                    "table '{}' can't be {done}: constraint '{}' of table '{}' refers to it",
+                    self.record(id)?.definition.name,
+                    reference.name,
+                    referrer.name
+                );
+                return Err(Error::constraint(SqlState::DependentObjectsStillExist, text));
             }
         }
         Ok(())
@@ -429,13 +427,11 @@ impl<'store> Transaction<'store> {
                 let missing = reference.referred.iter().find(|column| after.column_by_id(**column).is_none());
                 if let Some(missing) = missing {
                     let name = before.column_by_id(*missing).map_or("?", |column| column.name.as_str());
-                    return Err(Error::constraint(
-                        SqlState::DependentObjectsStillExist,
-                        format!(
-                            "column '{name}' of table '{}' can't be dropped: constraint '{}' of table '{}' refers to it",
-                            before.name, reference.name, referrer.name
-                        ),
-                    ));
+                    let text = format!(
+                        "column '{name}' of table '{}' can't be dropped: constraint '{}' of table '{}' refers to it",
+                        before.name, reference.name, referrer.name
+                    );
+                    return Err(Error::constraint(SqlState::DependentObjectsStillExist, text));
                 }
             }
         }

@@ -1,0 +1,113 @@
+//! The start of a statement: at once on the caller's thread where it is about one record, by a plan that was kept, or on the
+//! database's threads.
+
+use crate::session::{CachedPlan, Session, Started, Stopwatch, finished, finished_change, start, start_kept, wait};
+use crate::statements::Statement;
+use crate::statements::dml::point;
+use crate::{Error, Result, statements};
+use datafusion::common::ParamValues;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What the thread does that runs a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// It waits until the statement is done.
+    Waits,
+    /// It has other things to do.
+    GoesOn,
+}
+
+/// Whether a statement was run at once.
+enum AtOnce {
+    Done(Started),
+    NotSo(Stopwatch),
+}
+
+/// Runs `work` on the database's threads, whose stacks are deep enough to plan on, and waits for it.
+pub(super) fn wait_for<R: Send + 'static>(
+    session: &Session,
+    work: impl Future<Output = Result<R>> + Send + 'static,
+) -> Result<R> {
+    let task = session.engine.handle()?.spawn(work);
+    wait(task).unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => Err(Error::from_panic(panic.as_ref())),
+        Err(_) => Err(Error::Cancelled),
+    })
+}
+
+/// Starts the one statement of a text, by a plan that was kept when there is one.
+pub(super) fn text(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
+    let recording = session.recording(|| Some(sql.to_owned()));
+    Ok(unrecorded(session, sql, caller)?.recorded(recording))
+}
+
+fn unrecorded(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
+    let watch = Stopwatch::start();
+    if let Some(kept) = CachedPlan::find(session, sql)? {
+        return Ok(start_kept(session, watch, kept)?.called("SELECT"));
+    }
+    let begun = Instant::now();
+    let statement = statements::parse_single(sql)?;
+    watch.note(|times| times.parse = begun.elapsed());
+    let text = is_query(&statement).then(|| Arc::from(sql));
+    launch(session, statement, None, (watch, caller), text)
+}
+
+/// Starts a statement that is parsed already, with values for its parameters.
+pub(super) fn statement(
+    session: &Arc<Session>,
+    statement: &Statement,
+    parameters: Option<ParamValues>,
+    caller: Caller,
+) -> Result<Started> {
+    launch(session, statement.clone(), parameters, (Stopwatch::start(), caller), None)
+}
+
+fn launch(
+    session: &Arc<Session>,
+    statement: Statement,
+    parameters: Option<ParamValues>,
+    (watch, caller): (Stopwatch, Caller),
+    text: Option<Arc<str>>,
+) -> Result<Started> {
+    let command = statements::command(&statement);
+    let watch = match at_once(session, &statement, parameters.as_ref(), watch, caller)? {
+        AtOnce::Done(started) => return Ok(started.called(command)),
+        AtOnce::NotSo(watch) => watch,
+    };
+    let started = start(session, watch, |mut context| async move {
+        context.text = text;
+        statements::run(&context, statement, parameters).await
+    });
+    Ok(started?.called(command))
+}
+
+/// Runs a statement about one record, on this thread. One that writes waits for others, and is left to the database's
+/// threads when the caller must not.
+fn at_once(
+    session: &Arc<Session>,
+    statement: &Statement,
+    parameters: Option<&ParamValues>,
+    watch: Stopwatch,
+    caller: Caller,
+) -> Result<AtOnce> {
+    if let Some((schema, batch)) = point::select(session, statement, parameters)? {
+        return Ok(AtOnce::Done(finished(watch, schema, batch)));
+    }
+    if caller == Caller::Waits
+        && let Some(records) = point::change_now(session, statement, parameters)?
+    {
+        return Ok(AtOnce::Done(finished_change(watch, records)));
+    }
+    Ok(AtOnce::NotSo(watch))
+}
+
+fn is_query(statement: &Statement) -> bool {
+    let Statement::Sql(statement) = statement else { return false };
+    let DataFusionStatement::Statement(statement) = &**statement else { return false };
+    matches!(**statement, SqlStatement::Query(_))
+}
