@@ -29,5 +29,5 @@ pub use propose::propose;
 pub use rank::rank;
 pub(crate) use usage::table_uses;
 pub use usage::{FilterKind, FilterUse, StatementUse, TableUse, WriteKind, WriteUse};
+pub(crate) use workload::recorded;
 pub use workload::{Workload, WorkloadStatement};
-pub(crate) use workload::{prefixed, recorded};

@@ -116,7 +116,7 @@ impl WorkloadStatement {
         let text = file[place.first..place.whole.end].trim_end().trim_end_matches(';').trim_end().to_owned();
         let placed = format!("{}{}{text}", "\n".repeat(line - 1), " ".repeat(column));
         let weight = weight(&file[place.whole.start..place.first], origin, line)?;
-        let statement = parse_single(&placed).map_err(|error| prefixed(error, origin))?;
+        let statement = parse_single(&placed).map_err(|error| error.about(origin))?;
         let writes = writes(&statement).ok_or_else(|| {
             Error::invalid(SqlState::InvalidParameterValue, format!(
                 "{origin}, line {line}: {} can't be in a workload, which has queries, INSERT, UPDATE, DELETE and MERGE",
@@ -125,11 +125,6 @@ impl WorkloadStatement {
         })?;
         Ok(Self { text, weight, line, writes, placed })
     }
-}
-
-/// An error with the name of the file before it.
-pub(crate) fn prefixed(error: Error, origin: &str) -> Error {
-    error.about(origin)
 }
 
 /// The weight that the last comment of the form `-- weight: 10` gives; 1 without one.

@@ -1,7 +1,7 @@
 //! Workloads as connections see them: what their statements ask of tables, and those that were recorded.
 
-use crate::advisor::{StatementUse, Workload, WorkloadStatement, prefixed, recorded};
-use crate::connection::Connection;
+use crate::advisor::{StatementUse, Workload, WorkloadStatement, recorded};
+use crate::connection::{Connection, launch};
 use crate::sql::parse::parse_single;
 use crate::statements::uses::uses_of;
 use crate::{Error, Result};
@@ -48,7 +48,7 @@ impl Connection {
     pub fn workload_use(&self, statement: &WorkloadStatement, origin: &str) -> Result<StatementUse> {
         let context = self.context()?;
         let parsed = parse_single(&statement.placed)?;
-        let found = self.wait_for(async move { uses_of(&context, parsed).await });
-        found.map_err(|error| prefixed(error, origin))
+        let found = launch::wait_for(self.session(), async move { uses_of(&context, parsed).await });
+        found.map_err(|error| error.about(origin))
     }
 }

@@ -7,7 +7,7 @@ use crate::recorder::{self, Event};
 use crate::verify::{open, rows};
 use crate::workload::Workload;
 use crate::{DATABASE, Recording, child, record_each, rounds, try_image};
-use gingham::{Database, DatabaseOptions};
+use gingham::DatabaseOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
