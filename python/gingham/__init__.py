@@ -81,6 +81,19 @@ def connect(
     return Connection(path, read_only, config)
 
 
+def adbc_driver_path() -> str:
+    """The path of the library that is the driver of ADBC, for a driver manager.
+
+    >>> import adbc_driver_manager.dbapi, gingham
+    >>> with adbc_driver_manager.dbapi.connect(driver=gingham.adbc_driver_path(), autocommit=True) as connection:
+    ...     with connection.cursor() as cursor:
+    ...         _ = cursor.execute("SELECT 6 * 7 AS answer")
+    ...         cursor.fetchone()
+    (42,)
+    """
+    return _internal.__file__
+
+
 _default: "Connection | None" = None
 _default_process = 0
 _default_lock = _threading.Lock()
@@ -157,6 +170,7 @@ __all__ = [
     "TimestampFromTicks",
     "Warning",
     "__version__",
+    "adbc_driver_path",
     "apilevel",
     "connect",
     "default_connection",

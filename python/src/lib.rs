@@ -21,6 +21,9 @@ mod to_numpy;
 mod to_python;
 mod wait;
 
+// The same library is a driver of ADBC, which a driver manager loads by its path.
+gingham_adbc::export!();
+
 use pyo3::prelude::*;
 
 /// The compiled part of the package `gingham`.

@@ -28,7 +28,7 @@ use args::{Arguments, Script, Verb};
 use failure::Failure;
 use gingham::{Connection, Database, DatabaseOptions};
 use script::Runner;
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -122,10 +122,7 @@ fn run_scripts(
 ) -> Result<(), Failure> {
     let mut runner = Runner::new(connection, arguments.format, arguments.timing);
     if texts.is_empty() {
-        let mut text = String::new();
-        let read = std::io::stdin().lock().read_to_string(&mut text);
-        read.map_err(|error| Failure::usage(format!("can't read standard input as UTF-8 text: {error}")))?;
-        return runner.run(&script::Origin::Pipe, &text);
+        return runner.run_arriving(&mut std::io::stdin().lock());
     }
     for (file, text) in texts {
         let origin = file.map_or(script::Origin::Argument, script::Origin::File);

@@ -1,7 +1,7 @@
 //! The command `gingham` as its users run it: arguments, pipes, formats, exit statuses, loads.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -71,6 +71,37 @@ impl Place {
         drop(stdin);
         child.wait_with_output().expect("the command ends").into()
     }
+}
+
+/// A pipe is a session: each statement is run when it was sent, and answered before the next.
+#[test]
+fn a_pipe_is_a_conversation() {
+    let place = Place::new();
+    let mut command = place.command(&["db", "--format", "csv"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut answers = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut ask = |text: &str, expected: &[&str]| {
+        stdin.write_all(text.as_bytes()).expect("it is read");
+        for line in expected {
+            assert_eq!(answers.next().expect("an answer").expect("text"), *line, "{text}");
+        }
+    };
+    ask("CREATE TABLE t (a INTEGER);\nINSERT INTO t VALUES (1), (2);\nSELECT sum(a) AS s FROM t;\n", &["s", "3"]);
+    // One in several pieces, with a `;` that ends nothing, and two in a line.
+    ask("SELECT ';' AS x,\n", &[]);
+    ask(" 'a;\nb' AS y;", &[]);
+    ask(" SELECT 7 AS z;\n", &["x,y", ";,\"a;", "b\"", "z", "7"]);
+    ask("BEGIN; DELETE FROM t;\nROLLBACK;\nSELECT count(*) AS n FROM t;\n", &["n", "2"]);
+    // The last one needs no `;`; errors count lines from the first.
+    ask("SELECT\n nosuch", &[]);
+    drop(stdin);
+    assert!(answers.next().is_none());
+    let ended = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8(ended.stderr).expect("text");
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(told.contains("line 10: ") && told.contains("nosuch"), "{told}");
 }
 
 #[test]

@@ -157,6 +157,16 @@ impl Connection {
         split::split_statements(sql)
     }
 
+    /// The beginning of a script up to behind the last `;` that ends a statement, for those who get it piece by piece.
+    ///
+    /// ```
+    /// let text = "SELECT 1;\nSELECT ';";
+    /// assert_eq!(gingham::Connection::finished_statements(text), "SELECT 1;");
+    /// ```
+    pub fn finished_statements(sql: &str) -> &str {
+        &sql[..split::finished_bytes(sql)]
+    }
+
     /// Parses a statement with parameters for repeated use, and plans it to find its mistakes, the schema of its rows and the
     /// types of its parameters. Parameters stand as `$1`, as `?` or as `$name`.
     ///

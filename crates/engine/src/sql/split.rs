@@ -35,6 +35,20 @@ pub(crate) fn statement_places(sql: &str) -> Vec<StatementPlace> {
     places
 }
 
+/// The bytes of `sql` up to behind the last `;` that ends a statement.
+pub(crate) fn finished_bytes(sql: &str) -> usize {
+    let bytes = sql.as_bytes();
+    let (mut at, mut finished) = (0, 0);
+    while at < bytes.len() {
+        let next = skip(bytes, at);
+        if bytes[at] == b';' {
+            finished = next;
+        }
+        at = next;
+    }
+    finished
+}
+
 fn is_comment(bytes: &[u8], at: usize) -> bool {
     bytes[at..].starts_with(b"--") || bytes[at..].starts_with(b"/*")
 }
@@ -95,7 +109,7 @@ fn skip_dollar_quoted(bytes: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{split_statements, statement_places};
+    use super::{finished_bytes, split_statements, statement_places};
 
     #[test]
     fn semicolons_in_quotes_and_comments_do_not_count() {
@@ -111,6 +125,16 @@ mod tests {
         ];
         for (sql, expected) in cases {
             assert_eq!(split_statements(sql), *expected, "{sql}");
+        }
+        for (sql, finished) in [
+            ("select 1; select 2", 9),
+            ("select ';", 0),
+            ("select 1 -- ;", 0),
+            ("/* ; */;", 8),
+            ("a; b; 'c;", 5),
+            ("", 0),
+        ] {
+            assert_eq!(finished_bytes(sql), finished, "{sql}");
         }
         let places = statement_places("-- one\nselect 1;\n/* two */ select 2");
         let found: Vec<_> = places.into_iter().map(|place| (place.whole, place.first)).collect();
