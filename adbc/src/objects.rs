@@ -153,7 +153,9 @@ fn constraints(connection: &Connection, wanted: &Wanted<'_>) -> Result<OfTables>
                   FROM information_schema.table_constraints c LEFT JOIN information_schema.key_column_usage k \
                   ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.constraint_name = c.constraint_name";
     let order = "c.table_schema, c.table_name, c.constraint_name, k.ordinal_position";
-    let mut all: BTreeMap<(String, String), BTreeMap<String, (String, Vec<String>)>> = BTreeMap::new();
+    /// Kind and columns of the constraints of a table, by their names.
+    type Constraints = BTreeMap<String, (String, Vec<String>)>;
+    let mut all: BTreeMap<(String, String), Constraints> = BTreeMap::new();
     for row in like(connection, select, &patterns, order)? {
         let [Some(schema), Some(table), Some(name), Some(kind), column] = row.as_slice() else { continue };
         let own = all.entry((schema.clone(), table.clone())).or_default();

@@ -70,7 +70,7 @@ impl Workload {
     /// use gingham::advisor::Workload;
     ///
     /// let broken = Workload::parse("SELECT 1;\n  SELEKT 2", "w.sql").unwrap_err();
-    /// assert!(broken.to_string().contains("Line: 2, Column: 3"), "{broken}");
+    /// assert!(broken.to_string().contains("line 2, column 3"), "{broken}");
     /// assert!(Workload::parse("-- nothing", "w.sql").unwrap_err().to_string().contains("no statement"));
     /// ```
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
@@ -200,6 +200,6 @@ mod tests {
             assert!(error.contains("line 2") && error.contains("number above 0"), "{error}");
         }
         let error = Workload::parse("SELECT 1;\n\n   SELEKT 2", "w.sql").unwrap_err().to_string();
-        assert!(error.starts_with("w.sql: ") && error.contains("Line: 3, Column: 4"), "{error}");
+        assert!(error.starts_with("w.sql: ") && error.contains("line 3, column 4"), "{error}");
     }
 }
