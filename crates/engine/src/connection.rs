@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 mod appender;
+mod copies;
 mod launch;
 mod prepared;
 mod registered;

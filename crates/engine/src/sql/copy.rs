@@ -18,11 +18,23 @@ pub(crate) struct CopyFrom {
     pub(crate) table: ObjectName,
     /// Columns that the file's columns fill, in order; empty for all.
     pub(crate) columns: Vec<Ident>,
-    /// The file.
-    pub(crate) file: String,
+    /// Where the records come from.
+    pub(crate) from: CopyPlace,
     /// Options, names in lower case.
     pub(crate) options: Vec<(String, String)>,
 }
+
+/// The other end of a COPY.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CopyPlace {
+    /// A file of this machine.
+    File(String),
+    /// STDIN or STDOUT: a stream of whoever runs the statement.
+    Stream,
+}
+
+/// The target of a COPY TO STDOUT until it has a file.
+pub(crate) const STDOUT: &str = "STDOUT";
 
 /// Whether the parser stands at COPY.
 pub(crate) fn starts(parser: &Parser<'_>) -> bool {
@@ -66,10 +78,14 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
         Some(_) => false,
         None => return parser.expected_ref("FROM or TO", parser.peek_token_ref()),
     };
-    if let Some(place) = parser.parse_one_of_keywords(&[Keyword::STDIN, Keyword::STDOUT, Keyword::PROGRAM]) {
-        return Ok(Err(Error::Unsupported(format!("COPY with {place:?} is not supported, only with a file"))));
+    if parser.parse_keyword(Keyword::PROGRAM) {
+        return Ok(Err(Error::Unsupported("COPY with PROGRAM is not supported, only with a file or a stream".into())));
     }
-    let file = parser.parse_literal_string()?;
+    let stream = if from { Keyword::STDIN } else { Keyword::STDOUT };
+    let place = match parser.parse_keyword(stream) {
+        true => CopyPlace::Stream,
+        false => CopyPlace::File(parser.parse_literal_string()?),
+    };
     let mut stored_as = None;
     let mut partitioned_by = Vec::new();
     let mut options = Vec::new();
@@ -98,7 +114,7 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
     Ok(match (from, source) {
         (true, CopyToSource::Relation(table)) if partitioned_by.is_empty() => {
             options.extend(stored_as.map(|format| ("format".to_owned(), format.to_ascii_lowercase())));
-            Ok(Statement::CopyFrom(Box::new(CopyFrom { table, columns, file, options })))
+            Ok(Statement::CopyFrom(Box::new(CopyFrom { table, columns, from: place, options })))
         }
         (true, CopyToSource::Relation(_)) => {
             Err(Error::Unsupported("COPY FROM with PARTITIONED BY is not supported".into()))
@@ -109,7 +125,18 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
         (false, _) if !columns.is_empty() => {
             Err(Error::Unsupported("COPY t (columns) TO is not supported; use COPY (SELECT columns FROM t) TO".into()))
         }
-        (false, source) => to_statement(source, file, stored_as, partitioned_by, options),
+        (false, source) => match place {
+            CopyPlace::File(file) => to_statement(source, file, stored_as, partitioned_by, options)
+                .map(|copy| Statement::Sql(Box::new(DataFusionStatement::CopyTo(copy)))),
+            CopyPlace::Stream if !partitioned_by.is_empty() => {
+                Err(Error::Unsupported("COPY TO STDOUT with PARTITIONED BY is not supported".into()))
+            }
+            CopyPlace::Stream => {
+                let stored_as = stored_as.or_else(|| Some("CSV".to_owned()));
+                let copy = to_statement(source, STDOUT.to_owned(), stored_as, partitioned_by, options);
+                copy.map(|copy| Statement::CopyOut(Box::new(copy)))
+            }
+        },
     })
 }
 
@@ -187,7 +214,7 @@ fn to_statement(
     stored_as: Option<String>,
     partitioned_by: Vec<String>,
     options: Vec<(String, String)>,
-) -> Result<Statement> {
+) -> Result<CopyToStatement> {
     let is_parquet = stored_as.as_deref().map_or_else(|| target.ends_with(".parquet"), |format| format == "PARQUET");
     let mut translated = Vec::with_capacity(options.len());
     for (name, value) in options {
@@ -210,11 +237,5 @@ fn to_statement(
         let value = write_value(&name, value, is_parquet)?;
         translated.push((name, Value::SingleQuotedString(value)));
     }
-    Ok(Statement::Sql(Box::new(DataFusionStatement::CopyTo(CopyToStatement {
-        source,
-        target,
-        partitioned_by,
-        stored_as,
-        options: translated,
-    }))))
+    Ok(CopyToStatement { source, target, partitioned_by, stored_as, options: translated })
 }

@@ -4,13 +4,13 @@
 use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
 use crate::sql::copy;
-use crate::sql::copy::CopyFrom;
+use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::tokens::Tokens;
 use crate::sql::{depth, refuse, untyped};
 use crate::{Error, Result};
-use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
+use datafusion::sql::parser::{CopyToStatement, DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -24,6 +24,8 @@ pub(crate) enum Statement {
     Sql(Box<DataFusionStatement>),
     /// COPY t FROM 'file'.
     CopyFrom(Box<CopyFrom>),
+    /// COPY … TO STDOUT.
+    CopyOut(Box<CopyToStatement>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
     AlterDesign(Box<AlterDesign>),
     /// One that is not offered, with the error that running it gives.
@@ -34,7 +36,11 @@ impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sql(statement) => write!(f, "{statement}"),
-            Self::CopyFrom(copy) => write!(f, "COPY {} FROM '{}'", copy.table, copy.file),
+            Self::CopyFrom(copy) => match &copy.from {
+                CopyPlace::File(file) => write!(f, "COPY {} FROM '{file}'", copy.table),
+                CopyPlace::Stream => write!(f, "COPY {} FROM STDIN", copy.table),
+            },
+            Self::CopyOut(copy) => write!(f, "COPY {} TO STDOUT", copy.source),
             Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
             Self::Refused(error) => write!(f, "({error})"),
         }

@@ -15,7 +15,7 @@ pub(crate) fn command(statement: &Statement) -> &'static str {
             DataFusionStatement::Explain(_) => "EXPLAIN",
             DataFusionStatement::Reset(_) => "RESET",
         },
-        Statement::CopyFrom(_) => "COPY",
+        Statement::CopyFrom(_) | Statement::CopyOut(_) => "COPY",
         Statement::AlterDesign(_) => "ALTER TABLE",
         Statement::Refused(_) => "",
     }

@@ -60,6 +60,7 @@ pub(crate) async fn run(
     let statement = match statement {
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
+        Statement::CopyOut(_) => return Err(transfer::run::without_stream("COPY … TO STDOUT", "copy_out")),
         Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };

@@ -100,7 +100,7 @@ fn a_database_that_another_process_writes_is_refused_until_that_one_ends() {
     let mut lines = BufReader::new(child.stdout.take().expect("its output is ours")).lines().map_while(Result::ok);
     assert!(lines.any(|line| line == "ready"));
     match open(&path, true) {
-        Err(Error::Io(text)) => assert!(text.contains("another process") && text.contains("--read-only"), "{text}"),
+        Err(Error::Locked(text)) => assert!(text.contains("another process") && text.contains("--read-only"), "{text}"),
         other => panic!("{other:?}"),
     }
     child.kill().expect("it runs");

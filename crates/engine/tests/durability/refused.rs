@@ -36,7 +36,7 @@ fn filling_child() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(&error, Error::Io(text) if text.contains(path) && text.contains("make room")), "{error}");
+    assert!(matches!(&error, Error::DiskFull(text) if text.contains(path) && text.contains("make room")), "{error}");
     let count = || rows(&connection, "SELECT count(*), count(DISTINCT id) FROM t").expect("a query");
     assert!(insert(found).is_err(), "there is no more room than before");
     assert_eq!(count(), [format!("{found}|{found}")]);

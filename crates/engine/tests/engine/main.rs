@@ -9,6 +9,7 @@ mod changes;
 mod compiled_joins;
 mod compiled_kinds;
 mod compiled_order;
+mod copies;
 mod counts;
 mod designs;
 mod dynamic_filters;

@@ -2,7 +2,7 @@
 
 use crate::load::{FileFormat, LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, did_you_mean};
-use crate::sql::copy::CopyFrom;
+use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::fold;
 use crate::statements::dml::insert;
 use crate::statements::{all_of, query_of, writable};
@@ -24,8 +24,17 @@ const FORMATS: &str = "csv, tbl, parquet, arrow and json";
 /// Options of COPY FROM.
 const READ_OPTIONS: &[&str] = &["format", "header", "delimiter", "null", "date_format", "encoding", "skip_bad"];
 
+/// The error of a COPY with a stream where there is none.
+pub(crate) fn without_stream(what: &str, method: &str) -> Error {
+    Error::Unsupported(format!(
+        "{what} is for a program that has the stream (in Rust, Connection::{method}); name a file: COPY t FROM 'file'"
+    ))
+}
+
 /// Runs COPY … FROM: all records, or none.
 pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<Outcome> {
+    let CopyPlace::File(file) = &copy.from else { return Err(without_stream("COPY … FROM STDIN", "copy_in")) };
+    let file = PathBuf::from(file);
     let target = writable(context, &copy.table, "COPY")?;
     let definition = &target.table.definition;
     let listed: Vec<String> = copy.columns.iter().map(fold).collect();
@@ -39,9 +48,7 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let table = schema + &quoted(&name.table);
     let options = LoadOptions { table, ..options };
     let (own, store) = (context.clone(), Arc::clone(&target.store));
-    let report = context
-        .in_line(&store, move || load_files(&own, &[PathBuf::from(copy.file)], &options, listed.as_deref(), &()))
-        .await?;
+    let report = context.in_line(&store, move || load_files(&own, &[file], &options, listed.as_deref(), &())).await?;
     Ok(Outcome::Affected(report.rows))
 }
 

@@ -1,0 +1,86 @@
+//! COPY with streams of the program.
+
+use gingham::{Connection, Database, Error};
+use std::io::{self, Read};
+
+fn table() -> Connection {
+    let connection = Database::in_memory().unwrap().connect();
+    connection.execute("CREATE TABLE t (n INTEGER NOT NULL, word VARCHAR, x DOUBLE)").unwrap();
+    connection
+}
+
+#[test]
+fn what_is_copied_out_is_copied_in() {
+    let connection = table();
+    connection
+        .execute("INSERT INTO t SELECT value, CASE WHEN value % 7 = 0 THEN NULL ELSE 'w, ' || value END, value / 4e0 FROM generate_series(1, 5000)")
+        .unwrap();
+    for options in
+        ["", "(FORMAT csv, HEADER true)", "(FORMAT parquet)", "(FORMAT json)", "(FORMAT arrow)", "(DELIMITER ';')"]
+    {
+        let mut bytes = Vec::new();
+        assert_eq!(connection.copy_out(&format!("COPY t TO STDOUT {options}"), &mut bytes).unwrap(), 5000, "{options}");
+        let other = table();
+        let copied = other.copy_in(&format!("COPY t FROM STDIN {options}"), &mut bytes.as_slice()).unwrap();
+        assert_eq!(copied, 5000, "{options}");
+        let sums = "SELECT sum(n) AS n, count(word) AS words, sum(x) AS x, max(word) AS word FROM t";
+        let [own, theirs] = [&connection, &other].map(|own| own.query(sums).unwrap().collect_batches().unwrap());
+        assert_eq!(own, theirs, "{options}");
+    }
+    let mut bytes = Vec::new();
+    let query = "COPY (SELECT n, x FROM t WHERE n < 3 ORDER BY n) TO STDOUT (HEADER true)";
+    assert_eq!(connection.copy_out(query, &mut bytes).unwrap(), 2);
+    assert_eq!(String::from_utf8(bytes).unwrap(), "n,x\n1,0.25\n2,0.5\n");
+    let mut nothing = Vec::new();
+    assert_eq!(
+        connection.copy_out("COPY (SELECT n FROM t WHERE n < 0) TO STDOUT (HEADER false)", &mut nothing).unwrap(),
+        0
+    );
+    assert_eq!(nothing, b"");
+}
+
+#[test]
+fn a_copy_is_all_or_nothing() {
+    let connection = table();
+    let error = connection.copy_in("COPY t (n, word) FROM STDIN", &mut "1,a\nx,b\n".as_bytes()).unwrap_err();
+    assert!(error.to_string().starts_with("STDIN:2, column 'n': "), "{error}");
+    assert_eq!(error.sqlstate(), "22P02");
+    struct Breaks(u32);
+    impl Read for Breaks {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            let row = b"1,a,0.5\n";
+            buffer[..row.len()].copy_from_slice(row);
+            if self.0 < 10 { Ok(row.len()) } else { Err(io::Error::other("the line is dead")) }
+        }
+    }
+    let error = connection.copy_in("COPY t FROM STDIN", &mut Breaks(0)).unwrap_err();
+    assert!(matches!(&error, Error::Io(text) if text.contains("the line is dead")), "{error}");
+    assert_eq!(connection.table("t").unwrap().rows(), 0);
+    // In a transaction it is part of that.
+    connection.execute("BEGIN").unwrap();
+    assert_eq!(connection.copy_in("COPY t FROM STDIN", &mut "1,a,0.5\n".as_bytes()).unwrap(), 1);
+    connection.execute("ROLLBACK").unwrap();
+    assert_eq!(connection.table("t").unwrap().rows(), 0);
+}
+
+#[test]
+fn other_statements_are_refused() {
+    let connection = table();
+    let mut bytes = Vec::new();
+    for sql in ["SELECT 1", "COPY t FROM 'file.csv'", "COPY t TO STDOUT"] {
+        assert_eq!(connection.copy_in(sql, &mut io::empty()).unwrap_err().sqlstate(), "22023", "{sql}");
+    }
+    for sql in ["SELECT 1", "COPY t TO 'file.csv'", "COPY t FROM STDIN"] {
+        assert_eq!(connection.copy_out(sql, &mut bytes).unwrap_err().sqlstate(), "22023", "{sql}");
+    }
+    for sql in ["COPY t FROM STDIN", "COPY t TO STDOUT", "COPY t FROM PROGRAM 'ls'"] {
+        assert_eq!(connection.execute(sql).unwrap_err().sqlstate(), "0A000", "{sql}");
+    }
+    assert_eq!(
+        connection.copy_in("COPY t FROM STDIN (HEADER perhaps)", &mut io::empty()).unwrap_err().sqlstate(),
+        "22023"
+    );
+    assert_eq!(connection.copy_out("COPY nosuch TO STDOUT", &mut bytes).unwrap_err().sqlstate(), "42P01");
+    assert!(connection.copy_in("COPY t FROM STDIN", &mut io::empty()).is_err(), "an empty file has no columns");
+}
