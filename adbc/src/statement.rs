@@ -10,6 +10,7 @@ use adbc_core::options::{OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult, Statement};
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::{DataType, Field, Schema};
+use arrow::error::ArrowError;
 use gingham::{Prepared, QueryResult, RunningStatement, StatementHandle};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,13 +28,17 @@ pub struct AdbcStatement {
     running: Arc<Running>,
 }
 
-/// What runs now, for those who cancel it.
+/// How what runs now is cancelled.
 #[derive(Default)]
-struct Running(Mutex<Option<StatementHandle>>);
+struct Running(Mutex<Option<Box<dyn Fn() + Send>>>);
 
 impl Running {
-    fn note(&self, handle: StatementHandle) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
+    fn note(&self, cancel: impl Fn() + Send + 'static) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(cancel));
+    }
+
+    fn note_one(&self, handle: StatementHandle) {
+        self.note(move || handle.cancel());
     }
 }
 
@@ -43,7 +48,7 @@ struct Cancels(Arc<Running>);
 impl CancelHandle for Cancels {
     fn try_cancel(&self) -> Result<()> {
         match self.0.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            Some(handle) => handle.cancel(),
+            Some(cancel) => cancel(),
             None => return Err(wrong_state("the statement is not running")),
         }
         Ok(())
@@ -75,7 +80,7 @@ impl AdbcStatement {
 
     fn wait(&self, started: gingham::Result<RunningStatement>) -> Result<QueryResult> {
         let started = started.map_err(told)?;
-        self.running.note(started.handle());
+        self.running.note_one(started.handle());
         started.wait().map_err(told)
     }
 
@@ -88,7 +93,7 @@ impl AdbcStatement {
         let rows =
             bound.ok_or_else(|| wrong_state("nothing is bound that could be ingested: bind a batch or a stream"))?;
         self.shared.enter()?;
-        ingest::run(&self.shared.connection, &self.target, rows, |handle| self.running.note(handle))
+        ingest::run(&self.shared.connection, &self.target, rows, |handle| self.running.note_one(handle))
     }
 }
 
@@ -189,12 +194,11 @@ impl Statement for AdbcStatement {
         };
         let prepared = self.described()?;
         self.shared.enter()?;
-        let mut sum = None;
-        for values in BoundValues::new(bound) {
-            let changed = rows(self.wait(prepared.start(&values?))?)?;
-            sum = changed.map(|changed| sum.unwrap_or(0) + changed).or(sum);
-        }
-        Ok(sum)
+        let cancel = self.shared.connection.cancel_handle();
+        self.running.note(move || cancel.cancel());
+        let failed = |error: ArrowError| gingham::Error::from(error);
+        let changed = prepared.for_each(BoundValues::new(bound).map(|values| values.map_err(failed)));
+        Ok(i64::try_from(changed.map_err(told)?).ok())
     }
 
     fn execute_schema(&mut self) -> Result<Schema> {

@@ -8,21 +8,63 @@ use crate::result::CoreResult;
 use crate::wait::wait;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use gingham::load::LoadOptions;
-use gingham::{Connection, DatabaseOptions, TransactionStatus};
+use gingham::{CancelHandle, Connection, Database, DatabaseOptions, TransactionStatus};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pyo3_arrow::PyRecordBatchReader;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
 
 /// A connection as the package's classes use it.
 #[pyclass(frozen, module = "gingham._internal", name = "Connection")]
 pub(crate) struct CoreConnection {
     /// Taken when it is closed.
-    connection: Mutex<Option<Connection>>,
+    connection: Mutex<Option<Opened>>,
     /// The process that opened it: a child has neither its threads nor its locks.
     process: u32,
+}
+
+/// An open database with a connection to it, which is counted.
+struct Opened {
+    connection: Connection,
+    database: Database,
+}
+
+/// How many connections there are to each database folder.
+static OPENED: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
+/// How long the last connection of a database waits for the threads that still have it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Opened {
+    fn new(database: Database) -> Self {
+        *opened().entry(database.path().to_path_buf()).or_default() += 1;
+        Self { connection: database.connect(), database }
+    }
+
+    /// Gives the database up. When nobody else has it, and the threads that do end in time, its files are free for others then.
+    fn close(self, patience: Duration) {
+        let Self { connection, database } = self;
+        drop(connection);
+        let mut all = opened();
+        let others = all.get_mut(database.path()).map_or(0, |count| {
+            *count -= 1;
+            *count
+        });
+        if others > 0 {
+            return;
+        }
+        all.remove(database.path());
+        drop(all);
+        database.close(patience);
+    }
+}
+
+fn opened() -> MutexGuard<'static, BTreeMap<PathBuf, usize>> {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens a database folder, or a temporary database without a path.
@@ -42,7 +84,7 @@ pub(crate) fn open(
         None => options.temporary(),
     });
     let database = opened.map_err(|error| raised(py, &error))?;
-    Ok(CoreConnection { connection: Mutex::new(Some(database.connect())), process: std::process::id() })
+    Ok(CoreConnection { connection: Mutex::new(Some(Opened::new(database))), process: std::process::id() })
 }
 
 impl CoreConnection {
@@ -51,8 +93,8 @@ impl CoreConnection {
             let text = "this connection was opened in another process, of which this one is a fork; connect again here";
             return Err(misuse(py, text));
         }
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        connection.clone().ok_or_else(|| misuse(py, "the connection is closed"))
+        let opened = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.as_ref().map(|own| own.connection.clone()).ok_or_else(|| misuse(py, "the connection is closed"))
     }
 }
 
@@ -82,25 +124,13 @@ impl CoreConnection {
     fn run_many(&self, py: Python<'_>, sql: &str, lists: &Bound<'_, PyAny>) -> PyResult<u64> {
         let connection = self.get(py)?;
         let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
-        let own = connection.transaction_status() == TransactionStatus::None;
-        if own {
-            self.run(py, "BEGIN", None)?;
-        }
-        let run = || -> PyResult<u64> {
-            let mut records = 0;
-            for values in lists.try_iter()? {
-                let values = parameters(py, &prepared, &values?)?;
-                let running = py.detach(|| prepared.start(&values)).map_err(|error| raised(py, &error))?;
-                let handle = running.handle();
-                records += wait(py, &handle, running.result())?.rows_affected().unwrap_or(0);
-            }
-            Ok(records)
-        };
-        let ran = run();
-        if own {
-            self.run(py, if ran.is_ok() { "COMMIT" } else { "ROLLBACK" }, None)?;
-        }
-        ran
+        let lists = lists.try_iter()?.map(|values| parameters(py, &prepared, &values?));
+        let lists = lists.collect::<PyResult<Vec<_>>>()?;
+        let cancel = connection.cancel_handle();
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| prepared.for_each(lists.into_iter().map(Ok)));
+            join(py, run, &cancel)
+        })
     }
 
     /// The statements of a script, each with its `;`.
@@ -187,25 +217,11 @@ impl CoreConnection {
                 other => return Err(PyTypeError::new_err(format!("load() has no option '{other}'"))),
             }
         }
-        let load = std::thread::scope(|scope| {
+        let cancel = connection.cancel_handle();
+        let report = std::thread::scope(|scope| {
             let load = scope.spawn(|| connection.load(&files, &own, &()));
-            // A signal ends the load as it ends a statement.
-            loop {
-                let ended = py.detach(|| {
-                    std::thread::sleep(std::time::Duration::from_millis(if load.is_finished() { 0 } else { 5 }));
-                    load.is_finished()
-                });
-                if ended {
-                    break;
-                }
-                if let Err(signal) = py.check_signals() {
-                    connection.cancel_handle().cancel();
-                    return Err(signal);
-                }
-            }
-            load.join().map_err(|_| misuse(py, "the load panicked"))
+            join(py, load, &cancel)
         })?;
-        let report = load.map_err(|error| raised(py, &error))?;
         Ok((report.rows, report.skipped))
     }
 
@@ -234,7 +250,7 @@ impl CoreConnection {
     fn close(&self, py: Python<'_>) {
         let taken = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.process == std::process::id() {
-            py.detach(|| drop(taken));
+            py.detach(|| taken.map(|own| own.close(PATIENCE)));
         } else {
             // The child has no threads that the connection could be taken down with.
             std::mem::forget(taken);
@@ -246,6 +262,24 @@ impl CoreConnection {
     }
 }
 
+/// Waits for a thread without Python's lock; a signal cancels what it runs, and is raised.
+fn join<T>(py: Python<'_>, thread: ScopedJoinHandle<'_, gingham::Result<T>>, cancel: &CancelHandle) -> PyResult<T> {
+    let mut pause = Duration::from_micros(20);
+    while !thread.is_finished() {
+        py.detach(|| std::thread::sleep(pause));
+        pause = (pause * 2).min(Duration::from_millis(20));
+        if let Err(signal) = py.check_signals() {
+            // It may be between two statements.
+            while !thread.is_finished() {
+                cancel.cancel();
+                py.detach(|| std::thread::sleep(Duration::from_millis(1)));
+            }
+            return Err(signal);
+        }
+    }
+    thread.join().map_err(|_| misuse(py, "a thread panicked"))?.map_err(|error| raised(py, &error))
+}
+
 fn delimiter(py: Python<'_>, letter: char) -> PyResult<u8> {
     u8::try_from(letter)
         .ok()
@@ -255,8 +289,12 @@ fn delimiter(py: Python<'_>, letter: char) -> PyResult<u8> {
 
 impl Drop for CoreConnection {
     fn drop(&mut self) {
+        let taken = self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if self.process != std::process::id() {
-            std::mem::forget(self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+            std::mem::forget(taken);
+        } else if let Some(own) = taken {
+            // Nobody asked for it, and nobody waits.
+            own.close(Duration::ZERO);
         }
     }
 }

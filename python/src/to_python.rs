@@ -22,9 +22,7 @@ pub(crate) fn tuples<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Vec<
     let schema = batch.schema();
     let columns = batch.columns().iter().zip(schema.fields()).map(|(values, field)| column(py, values, field));
     let mut columns = columns.map(|column| Ok(column?.into_iter())).collect::<PyResult<Vec<_>>>()?;
-    (0..batch.num_rows())
-        .map(|_| PyTuple::new(py, columns.iter_mut().map_while(Iterator::next).collect::<Vec<_>>()))
-        .collect()
+    (0..batch.num_rows()).map(|_| PyTuple::new(py, columns.iter_mut().map(Iterator::next))).collect()
 }
 
 /// The values of a column; None for NULL.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 mod appender;
 mod copies;
+mod each;
 mod launch;
 mod prepared;
 mod registered;

@@ -42,6 +42,7 @@ impl Candidate {
     /// # let facts = TableFacts::of(&connection.table("t")?);
     /// # let definition = facts.table.definition.clone();
     /// assert_eq!(Candidate::present(&definition).design, definition.design);
+    /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn present(definition: &TableDefinition) -> Self {
         let (design, sort_by) = (definition.design.clone(), definition.sort_by.clone());

@@ -8,7 +8,7 @@ use crate::session::{CancelToken, Session, Started, wait};
 use crate::sql::parse;
 use crate::statements;
 use crate::statements::Statement;
-use crate::statements::described::{StatementShape, shape_of};
+use crate::statements::described::{StatementDescription, describe};
 use crate::{Error, QueryResult, Result};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{ParamValues, ScalarValue};
@@ -28,12 +28,12 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    session: Arc<Session>,
+    pub(super) session: Arc<Session>,
     /// The statement's text with its parameters as numbers.
     text: Arc<str>,
-    statement: Statement,
+    pub(super) statement: Statement,
     names: Arc<[Option<String>]>,
-    shape: StatementShape,
+    description: StatementDescription,
 }
 
 impl Prepared {
@@ -41,9 +41,15 @@ impl Prepared {
         let statement = statements::parse_single(sql)?;
         let (parameters, text) = parse::parameters(sql)?;
         let (context, own) = (session.begin(CancelToken::new())?, statement.clone());
-        let mut shape = launch::wait_for(session, async move { shape_of(&context, own).await })?;
-        shape.parameters.resize(parameters.names.len(), None);
-        Ok(Self { session: Arc::clone(session), text: text.into(), statement, names: parameters.names.into(), shape })
+        let mut description = launch::wait_for(session, async move { describe(&context, own).await })?;
+        description.parameters.resize(parameters.names.len(), None);
+        Ok(Self {
+            session: Arc::clone(session),
+            text: text.into(),
+            statement,
+            names: parameters.names.into(),
+            description,
+        })
     }
 
     /// Number of its parameters.
@@ -81,7 +87,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn parameter_types(&self) -> &[Option<DataType>] {
-        &self.shape.parameters
+        &self.description.parameters
     }
 
     /// Schema of the rows that it gives: without columns for a statement that gives none, `None` for one that has to be run to
@@ -94,7 +100,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn schema(&self) -> Option<SchemaRef> {
-        self.shape.schema.clone()
+        self.description.schema.clone()
     }
 
     /// Values that are given by the names of their parameters, in the order of their numbers.

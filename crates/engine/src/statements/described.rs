@@ -24,14 +24,14 @@ use std::sync::Arc;
 
 /// What is known of a statement before it runs.
 #[derive(Debug, Clone)]
-pub(crate) struct StatementShape {
+pub(crate) struct StatementDescription {
     /// The schema of the rows that it gives; without columns where it gives none, `None` where only running it tells.
     pub(crate) schema: Option<SchemaRef>,
     /// Types of `$1`, `$2`, …; `None` where nothing tells.
     pub(crate) parameters: Vec<Option<DataType>>,
 }
 
-impl StatementShape {
+impl StatementDescription {
     fn empty() -> Self {
         Self { schema: Some(Arc::new(Schema::empty())), parameters: Vec::new() }
     }
@@ -92,47 +92,47 @@ fn parameter(expression: &Expr) -> Option<&str> {
     }
 }
 
-/// The shape of a statement. Mistakes in a query are found here.
-pub(crate) async fn shape_of(context: &StatementContext, statement: Statement) -> Result<StatementShape> {
-    let Statement::Sql(statement) = statement else { return Ok(StatementShape::empty()) };
+/// The description of a statement. Mistakes in a query are found here.
+pub(crate) async fn describe(context: &StatementContext, statement: Statement) -> Result<StatementDescription> {
+    let Statement::Sql(statement) = statement else { return Ok(StatementDescription::empty()) };
     match *statement {
         DataFusionStatement::Statement(statement) => of_sql(context, *statement).await,
         DataFusionStatement::Explain(explain) => {
-            let mut shape = StatementShape::empty();
+            let mut description = StatementDescription::empty();
             if let DataFusionStatement::Statement(inner) = *explain.statement
                 && let Sql::Query(query) = *inner
             {
-                shape.note_all(&context.bind(*query, None).await?)?;
+                description.note_all(&context.bind(*query, None).await?)?;
             }
             let column = |name: &str| Field::new(name, DataType::Utf8, false);
-            shape.schema = Some(Arc::new(Schema::new(vec![column("plan_type"), column("plan")])));
-            Ok(shape)
+            description.schema = Some(Arc::new(Schema::new(vec![column("plan_type"), column("plan")])));
+            Ok(description)
         }
-        _ => Ok(StatementShape::empty()),
+        _ => Ok(StatementDescription::empty()),
     }
 }
 
-async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementShape> {
+async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementDescription> {
     let (statement, with) = query::apart(statement);
     match statement {
         Sql::Query(mut query) => {
             query::refuse_ignored(&mut query)?;
             let limits = limits(&query);
             let bound = context.bind(*query, None).await?;
-            let mut shape = StatementShape { schema: Some(schema(&bound)), parameters: Vec::new() };
-            limits.iter().for_each(|name| shape.note(name, Some(DataType::Int64)));
-            shape.note_all(&bound)?;
-            Ok(shape)
+            let mut description = StatementDescription { schema: Some(schema(&bound)), parameters: Vec::new() };
+            limits.iter().for_each(|name| description.note(name, Some(DataType::Int64)));
+            description.note_all(&bound)?;
+            Ok(description)
         }
         Sql::Insert(insert) => of_insert(context, insert, with.as_ref()).await,
         Sql::Update(update) => of_update(context, update, with.as_ref()).await,
         Sql::Delete(delete) => of_delete(context, delete, with.as_ref()).await,
         Sql::CreateTable(table) => {
-            let mut shape = StatementShape::empty();
+            let mut description = StatementDescription::empty();
             if let Some(query) = table.query {
-                shape.note_all(&context.bind(*query, None).await?)?;
+                description.note_all(&context.bind(*query, None).await?)?;
             }
-            Ok(shape)
+            Ok(description)
         }
         Sql::ExplainTable { .. }
         | Sql::Explain { .. }
@@ -144,8 +144,8 @@ async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementS
         | Sql::ShowVariable { .. }
         | Sql::ShowFunctions { .. }
         | Sql::ShowTables { .. }
-        | Sql::ShowColumns { .. } => Ok(StatementShape { schema: None, parameters: Vec::new() }),
-        _ => Ok(StatementShape::empty()),
+        | Sql::ShowColumns { .. } => Ok(StatementDescription { schema: None, parameters: Vec::new() }),
+        _ => Ok(StatementDescription::empty()),
     }
 }
 
@@ -182,7 +182,7 @@ fn in_front(with: Option<&With>) -> String {
 /// The columns of RETURNING, which sees the table.
 async fn returned(
     context: &StatementContext,
-    shape: &mut StatementShape,
+    description: &mut StatementDescription,
     table: &str,
     returning: Option<&[SelectItem]>,
     with: Option<&With>,
@@ -191,14 +191,14 @@ async fn returned(
     let items: Vec<String> = items.iter().map(ToString::to_string).collect();
     let text = format!("{}SELECT {} FROM {table}", in_front(with), items.join(", "));
     let bound = context.bind(query_of(&text)?, None).await?;
-    shape.note_all(&bound)?;
-    shape.schema = Some(schema(&bound));
+    description.note_all(&bound)?;
+    description.schema = Some(schema(&bound));
     Ok(())
 }
 
-async fn of_insert(context: &StatementContext, insert: Insert, with: Option<&With>) -> Result<StatementShape> {
-    let mut shape = StatementShape::empty();
-    let TableObject::TableName(name) = &insert.table else { return Ok(shape) };
+async fn of_insert(context: &StatementContext, insert: Insert, with: Option<&With>) -> Result<StatementDescription> {
+    let mut description = StatementDescription::empty();
+    let TableObject::TableName(name) = &insert.table else { return Ok(description) };
     let definition = definition(context, name)?;
     let types: Vec<Option<DataType>> = if insert.columns.is_empty() {
         definition.columns.iter().map(|column| Some(column.logical_type.to_arrow())).collect()
@@ -206,22 +206,22 @@ async fn of_insert(context: &StatementContext, insert: Insert, with: Option<&Wit
         insert.columns.iter().map(|column| type_of(&definition, column)).collect()
     };
     if let Some(source) = insert.source {
-        of_source(context, &mut shape, *source, with, &types).await?;
+        of_source(context, &mut description, *source, with, &types).await?;
     }
     if let Some(OnInsert::OnConflict(conflict)) = &insert.on
         && let OnConflictAction::DoUpdate(update) = &conflict.action
     {
-        assigned(context, &mut shape, &update.assignments, &definition).await?;
+        assigned(context, &mut description, &update.assignments, &definition).await?;
     }
     let alias = insert.table_alias.as_ref().map_or_else(String::new, |alias| format!(" AS {}", alias.alias));
-    returned(context, &mut shape, &format!("{name}{alias}"), insert.returning.as_deref(), with).await?;
-    Ok(shape)
+    returned(context, &mut description, &format!("{name}{alias}"), insert.returning.as_deref(), with).await?;
+    Ok(description)
 }
 
 /// What gives the rows of an INSERT into columns of these types.
 async fn of_source(
     context: &StatementContext,
-    shape: &mut StatementShape,
+    description: &mut StatementDescription,
     source: Query,
     with: Option<&With>,
     types: &[Option<DataType>],
@@ -230,7 +230,7 @@ async fn of_source(
         SetExpr::Values(values) => {
             for row in &values.rows {
                 for (value, column) in row.content.iter().zip(types) {
-                    shape.value(context, value, column.as_ref()).await?;
+                    description.value(context, value, column.as_ref()).await?;
                 }
             }
             Ok(())
@@ -241,12 +241,12 @@ async fn of_source(
                     if let SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. } = item
                         && let Some(name) = parameter(value)
                     {
-                        shape.note(name, column.clone());
+                        description.note(name, column.clone());
                     }
                 }
             }
             let bound = context.bind(query_of(&format!("{}{source}", in_front(with)))?, None).await?;
-            shape.note_all(&bound)
+            description.note_all(&bound)
         }
     }
 }
@@ -254,7 +254,7 @@ async fn of_source(
 /// Assignments that are a parameter each; those that compute with the table's columns are planned with its condition.
 async fn assigned(
     context: &StatementContext,
-    shape: &mut StatementShape,
+    description: &mut StatementDescription,
     assignments: &[Assignment],
     definition: &TableDefinition,
 ) -> Result<()> {
@@ -262,16 +262,16 @@ async fn assigned(
         if let AssignmentTarget::ColumnName(name) = target
             && parameter(value).is_some()
         {
-            shape.value(context, value, type_of(definition, name).as_ref()).await?;
+            description.value(context, value, type_of(definition, name).as_ref()).await?;
         }
     }
     Ok(())
 }
 
-async fn of_update(context: &StatementContext, update: Update, with: Option<&With>) -> Result<StatementShape> {
-    let mut shape = StatementShape::empty();
+async fn of_update(context: &StatementContext, update: Update, with: Option<&With>) -> Result<StatementDescription> {
+    let mut description = StatementDescription::empty();
     if let TableFactor::Table { name, .. } = &update.table.relation {
-        assigned(context, &mut shape, &update.assignments, &*definition(context, name)?).await?;
+        assigned(context, &mut description, &update.assignments, &*definition(context, name)?).await?;
     }
     let others = match &update.from {
         Some(UpdateTableFromKind::BeforeSet(tables) | UpdateTableFromKind::AfterSet(tables)) => tables.as_slice(),
@@ -281,25 +281,25 @@ async fn of_update(context: &StatementContext, update: Update, with: Option<&Wit
     let values = update.assignments.iter().filter(|assignment| parameter(&assignment.value).is_none());
     let values = values.map(|assignment| assignment.value.to_string()).collect();
     let tables = format!("{}{others}", update.table);
-    found(context, &mut shape, &tables, values, update.selection.as_ref(), with).await?;
-    returned(context, &mut shape, &tables, update.returning.as_deref(), with).await?;
-    Ok(shape)
+    found(context, &mut description, &tables, values, update.selection.as_ref(), with).await?;
+    returned(context, &mut description, &tables, update.returning.as_deref(), with).await?;
+    Ok(description)
 }
 
-async fn of_delete(context: &StatementContext, delete: Delete, with: Option<&With>) -> Result<StatementShape> {
-    let mut shape = StatementShape::empty();
+async fn of_delete(context: &StatementContext, delete: Delete, with: Option<&With>) -> Result<StatementDescription> {
+    let mut description = StatementDescription::empty();
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     let tables = from.iter().chain(delete.using.iter().flatten()).map(ToString::to_string).collect::<Vec<_>>();
     let tables = tables.join(", ");
-    found(context, &mut shape, &tables, Vec::new(), delete.selection.as_ref(), with).await?;
-    returned(context, &mut shape, &tables, delete.returning.as_deref(), with).await?;
-    Ok(shape)
+    found(context, &mut description, &tables, Vec::new(), delete.selection.as_ref(), with).await?;
+    returned(context, &mut description, &tables, delete.returning.as_deref(), with).await?;
+    Ok(description)
 }
 
 /// What finds the records that a statement changes, and computes with them.
 async fn found(
     context: &StatementContext,
-    shape: &mut StatementShape,
+    description: &mut StatementDescription,
     tables: &str,
     mut values: Vec<String>,
     condition: Option<&Expr>,
@@ -311,7 +311,7 @@ async fn found(
     // A row of values has no place in a select list: its parameters stay without types.
     let Ok(query) = query_of(&text) else { return Ok(()) };
     match context.bind(query, None).await {
-        Ok(bound) => shape.note_all(&bound),
+        Ok(bound) => description.note_all(&bound),
         Err(Error::Unsupported(_)) => Ok(()),
         Err(error) => Err(error),
     }

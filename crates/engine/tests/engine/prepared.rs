@@ -137,6 +137,71 @@ fn values_are_as_many_as_parameters() {
     assert_eq!(connection.execute("SELECT ?").unwrap_err().sqlstate(), "42P02");
 }
 
+/// What is run at once for many lists is what it is for each of them.
+#[test]
+fn many_lists_are_one_insert() {
+    let definition = "(n INTEGER PRIMARY KEY, word VARCHAR(8), price DECIMAL(6,2) DEFAULT 9, CHECK (n < 5000))";
+    let database = Database::in_memory().unwrap();
+    let connection = database.connect();
+    let text = |text: &str| ScalarValue::from(text);
+    for (number, (insert, parameters)) in [
+        ("INSERT INTO t VALUES ($1, upper($2), $3)", 3),
+        ("INSERT INTO t (word, n) VALUES ($2 || '!', $1 + 1)", 2),
+        ("INSERT INTO t (n, price, word) VALUES ($1, DEFAULT, $2)", 2),
+        ("INSERT INTO t (n, word) VALUES ($1, (SELECT max(word) FROM s WHERE word > $2))", 2),
+        ("INSERT INTO t (n, word) VALUES ($1, $2) RETURNING n", 2),
+        ("INSERT INTO t (n, word) VALUES ($1, $2) ON CONFLICT DO NOTHING", 2),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        connection
+            .execute(&format!("DROP TABLE IF EXISTS t; CREATE TABLE t {definition}; CREATE TABLE IF NOT EXISTS s AS SELECT 'zz' AS word"))
+            .unwrap();
+        let prepared = connection.prepare(insert).unwrap();
+        let list = |n: i32| {
+            let word = if n % 3 == 0 { ScalarValue::Null } else { text("word") };
+            // A decimal as text, which is to be a value of the column.
+            let all = [ScalarValue::from(n), word, text("0.45")];
+            all[..parameters].to_vec()
+        };
+        let inserted = prepared.for_each((0..150).map(|n| Ok(list(n)))).unwrap();
+        let at_once = rows_of(&connection);
+        assert_eq!((inserted, at_once.len()), (if number == 4 { 0 } else { 150 }, 150), "{insert}");
+        connection.execute("DELETE FROM t").unwrap();
+        for n in 0..150 {
+            prepared.query(&list(n)).unwrap().collect_batches().unwrap();
+        }
+        assert_eq!(rows_of(&connection), at_once, "{insert}");
+        // A list that fails, at the end, leaves nothing of the others; in a transaction it leaves that as it was.
+        connection.execute("DELETE FROM t").unwrap();
+        for (wrong, code) in [(7000, "23514"), (i32::MAX, if number == 1 { "22003" } else { "23514" })] {
+            let error = prepared.for_each((0..100).chain([wrong]).map(|n| Ok(list(n)))).unwrap_err();
+            assert_eq!(error.sqlstate(), code, "{insert}: {error}");
+            assert_eq!(rows_of(&connection).len(), 0, "{insert}");
+        }
+        let few = [Ok(list(1)), Ok(list(2)[1..].to_vec())];
+        assert_eq!(prepared.for_each(few).unwrap_err().sqlstate(), "42P02");
+        assert_eq!(connection.transaction_status(), TransactionStatus::None);
+    }
+    let update = connection.prepare("UPDATE t SET word = $2 WHERE n = $1").unwrap();
+    connection.execute("INSERT INTO t (n) VALUES (1), (2)").unwrap();
+    let changed = update.for_each((1..4).map(|n| Ok(vec![ScalarValue::from(n), text("new")]))).unwrap();
+    assert_eq!(changed, 2);
+}
+
+fn rows_of(connection: &Connection) -> Vec<String> {
+    let batches = connection.query("SELECT n, word, price FROM t ORDER BY n").unwrap().collect_batches().unwrap();
+    let mut rows = Vec::new();
+    for batch in batches {
+        for row in 0..batch.num_rows() {
+            let cell = |column| ScalarValue::try_from_array(column, row).unwrap().to_string();
+            rows.push(batch.columns().iter().map(|column| cell(column)).collect::<Vec<_>>().join("|"));
+        }
+    }
+    rows
+}
+
 #[test]
 fn asynchronous_callers_do_not_wait() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

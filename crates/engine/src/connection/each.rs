@@ -1,0 +1,162 @@
+//! A prepared statement for each of many lists of values.
+//!
+//! An INSERT of one row of VALUES is not run for each: the lists become a table of the connection, and `VALUES ($1, upper($2))` becomes
+//! `SELECT "$1", upper("$2") FROM` that table.
+
+use crate::connection::launch::{self, Caller};
+use crate::connection::prepared::Prepared;
+use crate::session::wait;
+use crate::sql::parse::query_of;
+use crate::sql::walk::{SyntaxTree, Visit};
+use crate::statements::Statement;
+use crate::table::RegisteredTable;
+use crate::{Error, Result, TransactionStatus};
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::{Field, Schema};
+use datafusion::catalog::SchemaProvider;
+use datafusion::common::ScalarValue;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{Expr, Ident, SetExpr, Statement as Sql, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Lists that are gathered into one batch.
+const LISTS: usize = 10_000;
+
+impl Prepared {
+    /// Runs the statement once for each list of values, in a transaction of its own where none is open: all of them, or none where
+    /// one fails. Gives the number of records changed. Lists that can't be had end it by their error.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT, word VARCHAR)")?;
+    /// let insert = connection.prepare("INSERT INTO t VALUES ($1, upper($2))")?;
+    /// let lists = (0..1000).map(|n| Ok(vec![ScalarValue::from(n), ScalarValue::from("word")]));
+    /// assert_eq!(insert.for_each(lists)?, 1000);
+    /// assert_eq!(connection.execute("SELECT * FROM t WHERE word = 'WORD'")?, 1000);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn for_each(&self, lists: impl IntoIterator<Item = Result<Vec<ScalarValue>>>) -> Result<u64> {
+        let own = self.session.transaction_status() == TransactionStatus::None;
+        if own {
+            self.run_text("BEGIN")?;
+        }
+        let ran = self.for_all(lists);
+        if own {
+            self.run_text(if ran.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        }
+        ran
+    }
+
+    fn run_text(&self, sql: &str) -> Result<()> {
+        wait(launch::text(&self.session, sql, Caller::Waits)?.result()).map(drop)
+    }
+
+    fn for_all(&self, lists: impl IntoIterator<Item = Result<Vec<ScalarValue>>>) -> Result<u64> {
+        let (mut records, mut lists) = (0, lists.into_iter());
+        loop {
+            let portion = lists.by_ref().take(LISTS).collect::<Result<Vec<_>>>()?;
+            if portion.is_empty() {
+                return Ok(records);
+            }
+            records += match self.at_once(&portion)? {
+                Some(inserted) => inserted,
+                None => portion.iter().try_fold(0, |sum, list| Ok::<u64, Error>(sum + self.changed(list)?))?,
+            };
+        }
+    }
+
+    /// The records that the statement changes with these values.
+    fn changed(&self, values: &[ScalarValue]) -> Result<u64> {
+        let mut result = self.query(values)?;
+        result.by_ref().try_for_each(|batch| batch.map(drop))?;
+        Ok(result.rows_affected().unwrap_or(0))
+    }
+
+    /// Inserts all lists by one statement; `None` where that is not to be had: for another statement, few lists, or columns of
+    /// values of several types.
+    fn at_once(&self, lists: &[Vec<ScalarValue>]) -> Result<Option<u64>> {
+        if lists.len() < 2 || lists.iter().any(|list| list.len() != self.parameters()) {
+            return Ok(None);
+        }
+        let Some(batch) = batch_of(lists) else { return Ok(None) };
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let source = format!("gingham_values_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let Some(statement) = insert_from(&self.statement, &source)? else { return Ok(None) };
+        let table = RegisteredTable::of_batches(&batch.schema(), vec![batch])?;
+        let externals = &self.session.externals;
+        externals.register_table(source.clone(), Arc::new(table))?;
+        let ran = launch::statement(&self.session, &statement, None, Caller::Waits).and_then(|own| wait(own.result()));
+        externals.deregister_table(&source)?;
+        match ran {
+            Ok(result) => Ok(Some(result.rows_affected().unwrap_or(0))),
+            // A text may be a value of any column where it is written; as a column's it is to be cast. Nothing was inserted.
+            Err(Error::InvalidInput(problem)) if problem.state == gingham_storage::SqlState::DatatypeMismatch => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The lists as a batch with the columns `$1`, `$2`, …; `None` where a column has values of several types.
+fn batch_of(lists: &[Vec<ScalarValue>]) -> Option<RecordBatch> {
+    let (mut fields, mut columns): (Vec<Field>, Vec<ArrayRef>) = Default::default();
+    for position in 0..lists.first()?.len() {
+        let values = || lists.iter().map(move |list| &list[position]);
+        let data_type = values().find(|value| !matches!(value, ScalarValue::Null))?.data_type();
+        let missing = ScalarValue::try_from(&data_type).ok()?;
+        let typed = values().map(|value| match value {
+            ScalarValue::Null => missing.clone(),
+            value => value.clone(),
+        });
+        columns.push(ScalarValue::iter_to_array(typed).ok()?);
+        fields.push(Field::new(format!("${}", position + 1), data_type, true));
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).ok()
+}
+
+/// An INSERT of one row of VALUES with a table's rows in their place; `None` for any other statement.
+fn insert_from(statement: &Statement, source: &str) -> Result<Option<Statement>> {
+    let Statement::Sql(own) = statement else { return Ok(None) };
+    let DataFusionStatement::Statement(own) = &**own else { return Ok(None) };
+    let Sql::Insert(insert) = &**own else { return Ok(None) };
+    let Some(values) = insert.source.as_ref().and_then(|query| match &*query.body {
+        SetExpr::Values(values) if values.rows.len() == 1 => values.rows.first(),
+        _ => None,
+    }) else {
+        return Ok(None);
+    };
+    if insert.returning.is_some() || insert.on.is_some() {
+        return Ok(None);
+    }
+    let mut texts = Vec::with_capacity(values.content.len());
+    for value in &values.content {
+        // DEFAULT is a value of VALUES alone.
+        if matches!(value, Expr::Identifier(name) if name.value.eq_ignore_ascii_case("default")) {
+            return Ok(None);
+        }
+        let mut value = value.clone();
+        value.walk(&mut NamesForParameters)?;
+        texts.push(value.to_string());
+    }
+    let mut insert = insert.clone();
+    insert.source = Some(Box::new(query_of(&format!("SELECT {} FROM {source}", texts.join(", ")))?));
+    Ok(Some(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(Sql::Insert(insert)))))))
+}
+
+/// Puts the column `"$1"` in the place of the parameter `$1`.
+struct NamesForParameters;
+
+impl Visit for NamesForParameters {
+    fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+        if let Expr::Value(value) = expression
+            && let Value::Placeholder(name) = &value.value
+        {
+            *expression = Expr::Identifier(Ident::with_quote('"', name.clone()));
+        }
+        Ok(())
+    }
+}
