@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Parameters = "Sequence[Any] | Mapping[str, Any]"
 
 
-class Cursor:
-    """Runs statements on a connection and gives their rows.
+class Cursor(_result.Frames):
+    """Runs statements on a connection and gives their rows, those that are left, also as frames.
 
     Cursors of one connection share its transaction. A cursor is made by `Connection.cursor()` or `Connection.execute()`.
 
@@ -118,29 +118,6 @@ class Cursor:
     def fetchall(self) -> "list[tuple[Any, ...]]":
         """The rows that are left."""
         return self._rows().fetch()
-
-    def df(self) -> Any:
-        """The rows that are left as a frame of pandas: integers with NULL as Int64, decimals as Decimal."""
-        return _result.to_pandas(self._rows())
-
-    def arrow(self) -> Any:
-        """The rows that are left as a table of pyarrow."""
-        return _result.to_arrow(self._rows())
-
-    def reader(self) -> Any:
-        """The rows that are left as a reader of pyarrow, which has a few batches in memory at a time."""
-        return _result.to_reader(self._rows())
-
-    def pl(self) -> Any:
-        """The rows that are left as a frame of polars."""
-        return _result.to_polars(self._rows())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._rows().stream(False, requested_schema)
-
-    def show(self, rows: int = _result.SHOWN_ROWS) -> None:
-        """Prints the next rows, and gives up those behind them."""
-        print(_result.Preview(self._rows(), rows).text())
 
     def __iter__(self) -> "Iterator[tuple[Any, ...]]":
         return self

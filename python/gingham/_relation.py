@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gingham._connection import Connection
 
 
-class Relation:
+class Relation(_result.Frames):
     """A query of `Connection.sql()`. Each of its methods runs it anew; `fetchone()` goes on where it was.
 
     The frames that it names are those that the caller's variables held when the relation was made.
@@ -29,7 +29,7 @@ class Relation:
         self._frames = frames
         self._current: "_internal.Result | None" = None
 
-    def _run(self) -> "_internal.Result":
+    def _rows(self) -> "_internal.Result":
         return self._connection._run_with(self._sql, self._parameters, self._frames)
 
     @property
@@ -48,7 +48,7 @@ class Relation:
 
     def fetchall(self) -> "list[tuple[Any, ...]]":
         """All rows."""
-        return self._run().fetch()
+        return self._rows().fetch()
 
     def fetchone(self) -> "tuple[Any, ...] | None":
         """The next row, or None at the end."""
@@ -58,53 +58,19 @@ class Relation:
     def fetchmany(self, size: int = 1) -> "list[tuple[Any, ...]]":
         """The next `size` rows; fewer at the end."""
         if self._current is None:
-            self._current = self._run()
+            self._current = self._rows()
         return self._current.fetch(size)
-
-    def df(self) -> Any:
-        """All rows as a frame of pandas: integers with NULL as Int64, decimals as Decimal."""
-        return _result.to_pandas(self._run())
-
-    def arrow(self) -> Any:
-        """All rows as a table of pyarrow."""
-        return _result.to_arrow(self._run())
-
-    def reader(self) -> Any:
-        """The rows as a reader of pyarrow, which has a few batches in memory at a time."""
-        return _result.to_reader(self._run())
-
-    def pl(self) -> Any:
-        """All rows as a frame of polars."""
-        return _result.to_polars(self._run())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._run().stream(False, requested_schema)
 
     def explain(self) -> str:
         """How the query would be run."""
         rows = self._connection._run_with(f"EXPLAIN {self._sql}", self._parameters, self._frames).fetch()
         return "\n".join(f"{kind}:\n{plan}" for kind, plan in rows)
 
-    def show(self, rows: int = _result.SHOWN_ROWS) -> None:
-        """Prints the first rows.
-
-        >>> import gingham
-        >>> gingham.connect().sql("SELECT 1 AS n, 'one' AS word").show()
-        ┌────────┬─────────┐
-        │      n │ word    │
-        │ BIGINT │ VARCHAR │
-        ├────────┼─────────┤
-        │      1 │ one     │
-        └────────┴─────────┘
-        1 row, 2 columns
-        """
-        print(_result.Preview(self._run(), rows).text())
-
     def __repr__(self) -> str:
-        return _result.Preview(self._run(), _result.SHOWN_ROWS).text()
+        return _result.Preview(self._rows(), _result.SHOWN_ROWS).text()
 
     def _repr_html_(self) -> str:
-        return _result.Preview(self._run(), _result.SHOWN_ROWS).html()
+        return _result.Preview(self._rows(), _result.SHOWN_ROWS).html()
 
     def __reduce__(self) -> Any:
         raise TypeError("a relation can't be pickled; fetch its rows first")

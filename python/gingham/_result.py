@@ -16,11 +16,6 @@ SHOWN_ROWS = 40
 SHOWN_LETTERS = 60
 
 
-def to_pandas(result: "_internal.Result") -> Any:
-    """All rows as a frame of pandas, by way of NumPy."""
-    return _frames.frame_of(result.numpy())
-
-
 class _Stream:
     """A result as an Arrow stream that can be read once."""
 
@@ -32,25 +27,52 @@ class _Stream:
         return self._result.stream(self._views, requested_schema)
 
 
-def to_arrow(result: "_internal.Result") -> Any:
-    """All rows as a table of pyarrow."""
-    import pyarrow
+class Frames:
+    """Rows as frames: what a cursor and a relation have in common."""
 
-    return pyarrow.table(_Stream(result, views=False))
+    def _rows(self) -> "_internal.Result":
+        """The result whose rows are wanted."""
+        raise NotImplementedError
 
+    def df(self) -> Any:
+        """The rows as a frame of pandas: integers with NULL as Int64, decimals as Decimal."""
+        return _frames.frame_of(self._rows().numpy())
 
-def to_reader(result: "_internal.Result") -> Any:
-    """The rows as a reader of pyarrow, which has a few batches in memory at a time."""
-    import pyarrow
+    def arrow(self) -> Any:
+        """The rows as a table of pyarrow."""
+        import pyarrow
 
-    return pyarrow.RecordBatchReader.from_stream(_Stream(result, views=False))
+        return pyarrow.table(_Stream(self._rows(), views=False))
 
+    def reader(self) -> Any:
+        """The rows as a reader of pyarrow, which has a few batches in memory at a time."""
+        import pyarrow
 
-def to_polars(result: "_internal.Result") -> Any:
-    """All rows as a frame of polars."""
-    import polars
+        return pyarrow.RecordBatchReader.from_stream(_Stream(self._rows(), views=False))
 
-    return polars.DataFrame(_Stream(result, views=True))
+    def pl(self) -> Any:
+        """The rows as a frame of polars."""
+        import polars
+
+        return polars.DataFrame(_Stream(self._rows(), views=True))
+
+    def show(self, rows: int = SHOWN_ROWS) -> None:
+        """Prints the first rows.
+
+        >>> import gingham
+        >>> gingham.connect().sql("SELECT 1 AS n, 'one' AS word").show()
+        ┌────────┬─────────┐
+        │      n │ word    │
+        │ BIGINT │ VARCHAR │
+        ├────────┼─────────┤
+        │      1 │ one     │
+        └────────┴─────────┘
+        1 row, 2 columns
+        """
+        print(Preview(self._rows(), rows).text())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._rows().stream(False, requested_schema)
 
 
 class Preview:
