@@ -47,7 +47,8 @@ def worker(engine, rows, folder):
     random_numbers = numpy.random.default_rng(35)
     columns = {f"i{at}": random_numbers.integers(0, 10 ** (at + 1), rows) for at in range(8)}
     columns |= {f"f{at}": random_numbers.random(rows) for at in range(4)}
-    columns |= {f"s{at}": pyarrow.array([f"word {n}" for n in range(1000)]).take(pyarrow.array(random_numbers.integers(0, 1000, rows))) for at in range(2)}
+    words = pyarrow.array([f"word {n}" for n in range(1000)])
+    columns |= {f"s{at}": words.take(pyarrow.array(random_numbers.integers(0, 1000, rows))) for at in range(2)}
     columns |= {f"t{at}": (random_numbers.integers(0, 10**9, rows) * 10**6).astype("datetime64[us]") for at in range(2)}
     arrow = pyarrow.table(columns)
     frames = {"arrow": arrow, "pandas": arrow.to_pandas(), "polars": polars.from_arrow(arrow)}
@@ -84,7 +85,8 @@ def worker(engine, rows, folder):
             got = {"arrow": kept.to_arrow, "pandas": kept.to_pandas, "tuples": kept.rows}[how]()
         else:
             result = connection.execute("SELECT * FROM kept")
-            got = {"arrow": getattr(result, "to_arrow_table", result.arrow), "pandas": result.df, "tuples": result.fetchall}[how]()
+            table = "arrow" if engine == "gingham" else "to_arrow_table"
+            got = getattr(result, {"arrow": table, "pandas": "df", "tuples": "fetchall"}[how])()
         spent = time.perf_counter() - begun
         if how == "tuples":
             return spent, sum(row[1] for row in got), expected_sum

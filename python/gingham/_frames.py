@@ -94,6 +94,9 @@ def _column_of(name: str, series: Any) -> Any:
         mask = numpy.ascontiguousarray(array._mask)
         kind = "bool" if dtype.kind == "b" else "number"
         return (name, kind, _native(array._data), mask if mask.any() else None, None)
+    # What pandas keeps by pyarrow, as its strings where that is installed, is read in place.
+    if isinstance(array, pandas.arrays.ArrowExtensionArray):
+        return (name, "arrow", array.__arrow_array__(), None, None)
     if isinstance(dtype, pandas.DatetimeTZDtype):
         moments = series.dt.tz_convert("UTC").dt.tz_localize(None)
         return _timestamps(name, moments.to_numpy(), str(dtype.tz))

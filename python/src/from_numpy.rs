@@ -1,17 +1,18 @@
 //! Columns of NumPy arrays as one Arrow batch, so that frames of pandas are read without pyarrow.
 //!
 //! A column is a tuple `(name, kind, values, mask, extra)`, as `gingham/_frames.py` makes them: `kind` is `number` or `bool` for an
-//! array of that type, `timestamp` for one of 64-bit integers with unit and zone as `extra`, and `object` for one of Python's
-//! values, which are all of one class. `mask` is true where a value is missing, or None.
+//! array of that type, `timestamp` for one of 64-bit integers with unit and zone as `extra`, `arrow` for an array of Arrow's, and
+//! `object` for one of Python's values, which are all of one class. `mask` is true where a value is missing, or None.
 
 use crate::error::{unfit, unsupported};
 use crate::from_python::{self, classes};
 use arrow::array::{
-    ArrayRef, BinaryViewBuilder, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array, PrimitiveArray,
-    RecordBatch, RecordBatchOptions, StringViewBuilder, Time64MicrosecondArray, TimestampMicrosecondArray, UInt64Array,
-    make_array,
+    Array, ArrayRef, BinaryViewBuilder, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
+    PrimitiveArray, RecordBatch, RecordBatchOptions, StringViewBuilder, Time64MicrosecondArray,
+    TimestampMicrosecondArray, UInt64Array, make_array, new_empty_array,
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow::compute::concat;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Schema,
     TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -19,6 +20,7 @@ use arrow::datatypes::{
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyType};
+use pyo3_arrow::PyChunkedArray;
 use std::sync::Arc;
 
 /// The batch of some columns.
@@ -35,6 +37,7 @@ pub(crate) fn batch(py: Python<'_>, columns: &Bound<'_, PyList>, rows: usize) ->
                 Arc::new(BooleanArray::new(BooleanBuffer::from(values), nulls)) as ArrayRef
             }
             "timestamp" => timestamp(py, &values, &extra, nulls)?,
+            "arrow" => arrow_array(py, &values)?,
             _ => objects(py, &name, &values, nulls.as_ref())?,
         };
         fields.push(Field::new(name, array.data_type().clone(), true));
@@ -91,6 +94,19 @@ fn number(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>, nulls: Option<N
     Err(unsupported(py, &format!("column '{name}' is of NumPy's type {dtype}, which SQL has no type for")))
 }
 
+/// The chunks of an array of Arrow's as one; a single one is not copied.
+fn arrow_array(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let (chunks, field) = values.extract::<PyChunkedArray>()?.into_inner();
+    match chunks.as_slice() {
+        [] => Ok(new_empty_array(field.data_type())),
+        [one] => Ok(Arc::clone(one)),
+        several => {
+            let several: Vec<&dyn Array> = several.iter().map(AsRef::as_ref).collect();
+            concat(&several).map_err(|error| unfit(py, &error.to_string()))
+        }
+    }
+}
+
 fn timestamp(
     py: Python<'_>,
     values: &Bound<'_, PyAny>,
@@ -105,7 +121,7 @@ fn timestamp(
         _ => TimeUnit::Nanosecond,
     };
     let units = Int64Array::new(ScalarBuffer::from(slice::<i64>(values)?), nulls);
-    let data = arrow::array::Array::to_data(&units);
+    let data = units.to_data();
     let data = data.into_builder().data_type(DataType::Timestamp(unit, zone.map(Arc::from)));
     Ok(make_array(data.build().map_err(|error| unfit(py, &error.to_string()))?))
 }

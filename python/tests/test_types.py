@@ -168,6 +168,7 @@ def test_frames_of_every_kind_of_column(connection):
             "s": pandas.Series(["x", None, "äö"], dtype=object),
             "str": pandas.Series(["x", None, "y"], dtype="str"),
             "c": pandas.Categorical(["low", None, "high"]),
+            "kept": pandas.Series([1, None, 3], dtype=pandas.ArrowDtype(pyarrow.int16())),
             "d": [datetime.date(2024, 1, 1), None, datetime.date(1, 1, 1)],
             "t": pandas.to_datetime(["2024-01-01", None, "2024-01-02 03:04:05.678901234"], format="ISO8601"),
             "z": pandas.to_datetime(["2024-01-01", None, "2024-07-01"]).tz_localize("Europe/Berlin"),
@@ -178,7 +179,10 @@ def test_frames_of_every_kind_of_column(connection):
     )
     kinds = dict(connection.sql("SELECT * FROM frame").schema())
     assert kinds["u"] == "BIGINT UNSIGNED" and kinds["big"] == "DECIMAL(38,0)" and kinds["c"] == "VARCHAR"
-    assert kinds["m"] == "DECIMAL(6,2)" and kinds["d"] == "DATE" and kinds["i"] == "INTEGER"
+    assert kinds["m"] == "DECIMAL(6,2)" and kinds["d"] == "DATE" and kinds["i"] == "INTEGER" and kinds["kept"] == "SMALLINT"
+    assert connection.sql("SELECT kept FROM frame").fetchall() == [(1,), (None,), (3,)]
+    several = pandas.concat([frame[["str"]]] * 3, ignore_index=True)
+    assert connection.sql("SELECT count(*), count(str) FROM several").fetchone() == (9, 6)
     rows = connection.sql("SELECT i, u, b, big, s, str, c, d, m, y, strided FROM frame").fetchall()
     day = datetime.date
     number = decimal.Decimal
