@@ -108,14 +108,19 @@ def _column_of(name: str, series: Any) -> Any:
 
 
 def _numpy_column(name: str, series: Any, dtype: Any) -> Any:
+    import numpy
+
     values = series.to_numpy()
     if dtype.kind == "b":
         return (name, "bool", _native(values), None, None)
-    if dtype.kind in "iuf":
-        # A float's NaN is a value here, not NULL: Float64 has both.
-        if dtype.itemsize == 2 and dtype.kind == "f":
-            values = values.astype("float32")
+    if dtype.kind in "iu":
         return (name, "number", _native(values), None, None)
+    if dtype.kind == "f":
+        if dtype.itemsize == 2:
+            values = values.astype("float32")
+        # NaN is how pandas says that a value is missing, where a column has no mask; Float64 has both.
+        mask = numpy.isnan(values)
+        return (name, "number", _native(values), mask if mask.any() else None, None)
     if dtype.kind == "M":
         return _timestamps(name, values, None)
     if dtype.kind == "O":
@@ -154,7 +159,7 @@ def _objects(name: str, series: Any) -> Any:
 
 def frame_of(columns: list) -> Any:
     """A frame of pandas from the columns of a result. Integers and truths with NULL become Int64 and boolean, and floats with
-    NULL Float64, in which NaN stays what it is."""
+    NULL or NaN Float64, which has both: NaN in a column without a mask would be taken for a missing value."""
     import pandas
 
     names = [name for name, *_ in columns]
@@ -168,9 +173,12 @@ _MASKED = {"i": "IntegerArray", "u": "IntegerArray", "f": "FloatingArray", "b": 
 
 
 def _series_of(name: str, kind: str, values: Any, mask: Any, extra: Any) -> Any:
+    import numpy
     import pandas
 
     if kind in ("number", "bool"):
+        if mask is None and values.dtype.kind == "f" and numpy.isnan(values).any():
+            mask = numpy.zeros(len(values), dtype=bool)
         if mask is None:
             return values
         return getattr(pandas.arrays, _MASKED[values.dtype.kind])(values, mask)
