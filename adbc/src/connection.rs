@@ -11,7 +11,7 @@ use adbc_core::schemas::{GET_STATISTIC_NAMES_SCHEMA, GET_TABLE_TYPES_SCHEMA};
 use adbc_core::{CancelHandle, Connection, Optionable};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchReader, StringArray};
 use arrow::datatypes::Schema;
-use gingham::TransactionStatus;
+use gingham::{TransactionStatus, plain_strings};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ pub struct AdbcConnection {
     shared: Arc<Shared>,
 }
 
-/// What a connection and its statements share.
+/// The state that a connection and its statements share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) connection: gingham::Connection,
@@ -124,9 +124,9 @@ impl Optionable for AdbcConnection {
 }
 
 /// Cancels whatever a connection runs.
-struct Cancels(gingham::CancelHandle);
+struct CancelsConnection(gingham::CancelHandle);
 
-impl CancelHandle for Cancels {
+impl CancelHandle for CancelsConnection {
     fn try_cancel(&self) -> Result<()> {
         self.0.cancel();
         Ok(())
@@ -141,7 +141,7 @@ impl Connection for AdbcConnection {
     }
 
     fn get_cancel_handle(&self) -> Box<dyn CancelHandle> {
-        Box::new(Cancels(self.shared.connection.cancel_handle()))
+        Box::new(CancelsConnection(self.shared.connection.cancel_handle()))
     }
 
     fn get_info(&self, codes: Option<HashSet<InfoCode>>) -> Result<Box<dyn RecordBatchReader + Send>> {
@@ -175,7 +175,8 @@ impl Connection for AdbcConnection {
         let schema = db_schema.map(|schema| format!("{}.", quoted(schema))).unwrap_or_default();
         let text = format!("SELECT * FROM {schema}{}", quoted(table_name));
         let prepared = self.shared.connection.prepare(&text).map_err(told)?;
-        Ok(prepared.schema().map_or_else(Schema::empty, |schema| schema.as_ref().clone()))
+        // As queries give them.
+        Ok(prepared.schema().map_or_else(Schema::empty, |schema| plain_strings(&schema).as_ref().clone()))
     }
 
     fn get_table_types(&self) -> Result<Box<dyn RecordBatchReader + Send>> {

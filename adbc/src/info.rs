@@ -22,7 +22,7 @@ enum Told {
     Number(i64),
 }
 
-/// What is told for a code; `None` for what is not known.
+/// The answer for a code; `None` for one that is not known.
 fn told(code: InfoCode) -> Option<Told> {
     Some(match code {
         InfoCode::VendorName => Told::Text("Gingham"),

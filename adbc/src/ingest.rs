@@ -8,7 +8,7 @@ use arrow::array::RecordBatchReader;
 use gingham::{Connection, StatementHandle, TransactionStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is done about a table that is there, or is not.
+/// The way to treat a table that is there, or is not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum IngestMode {
     /// The table is made, and must not be there.

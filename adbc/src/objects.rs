@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is asked for: a depth, and patterns of LIKE.
+/// The objects that are asked for: a depth, and patterns of LIKE.
 pub(crate) struct Wanted<'a> {
     pub(crate) depth: ObjectDepth,
     pub(crate) catalog: Option<&'a str>,

@@ -29,7 +29,7 @@ pub(crate) fn number(key: &str, value: &OptionValue) -> Result<usize> {
     text.parse().map_err(|_| wrong_argument(format!("option '{key}' is a whole number, not '{text}'")))
 }
 
-/// What options of one kind are not: asked for as a type that they have not.
+/// The getters of options that are kept as texts, for callers who ask for another type.
 macro_rules! only_texts {
     ($option:ty) => {
         fn get_option_bytes(&self, key: $option) -> adbc_core::error::Result<Vec<u8>> {

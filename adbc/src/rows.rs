@@ -4,7 +4,6 @@ use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use gingham::{Prepared, QueryResult, ScalarValue};
-use std::sync::Arc;
 
 /// The reader of one batch.
 pub(crate) fn reader_of(batch: RecordBatch) -> Box<dyn RecordBatchReader + Send> {
@@ -39,7 +38,7 @@ pub(crate) struct BoundValues {
 }
 
 impl BoundValues {
-    /// Those of a stream whose columns are the parameters in order.
+    /// The rows of a stream whose columns are the parameters in order.
     pub(crate) fn new(reader: Box<dyn RecordBatchReader + Send>) -> Self {
         Self { reader, current: None }
     }
@@ -71,7 +70,7 @@ pub(crate) struct RowsOfEach {
     pub(crate) prepared: Prepared,
     pub(crate) values: BoundValues,
     pub(crate) current: QueryResult,
-    /// What is done to each result.
+    /// The form that each result is given.
     pub(crate) shape: fn(QueryResult) -> QueryResult,
 }
 
@@ -107,6 +106,6 @@ impl Iterator for RowsOfEach {
 
 impl RecordBatchReader for RowsOfEach {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.current.schema())
+        self.current.schema()
     }
 }

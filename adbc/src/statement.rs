@@ -11,7 +11,7 @@ use adbc_core::{CancelHandle, Optionable, PartitionedResult, Statement};
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
-use gingham::{Prepared, QueryResult, RunningStatement, StatementHandle};
+use gingham::{Prepared, QueryResult, RunningStatement, StatementHandle, plain_strings};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The key of the option that gives strings as Utf8View and bytes as BinaryView, as the engine has them.
@@ -43,9 +43,9 @@ impl Running {
 }
 
 /// Cancels one statement.
-struct Cancels(Arc<Running>);
+struct CancelsStatement(Arc<Running>);
 
-impl CancelHandle for Cancels {
+impl CancelHandle for CancelsStatement {
     fn try_cancel(&self) -> Result<()> {
         match self.0.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             Some(cancel) => cancel(),
@@ -82,6 +82,16 @@ impl AdbcStatement {
         let started = started.map_err(told)?;
         self.running.note_one(started.handle());
         started.wait().map_err(told)
+    }
+
+    /// Runs the statement without values.
+    fn run(&self) -> Result<QueryResult> {
+        self.shared.enter()?;
+        let started = match &self.prepared {
+            Some(prepared) => prepared.start(&[]),
+            None => self.shared.connection.start(self.sql()?),
+        };
+        self.wait(started)
     }
 
     fn shape(&self) -> fn(QueryResult) -> QueryResult {
@@ -155,19 +165,13 @@ impl Statement for AdbcStatement {
         }
         let shape = self.shape();
         let Some(bound) = self.bound.take() else {
-            self.shared.enter()?;
-            let started = match &self.prepared {
-                Some(prepared) => prepared.start(&[]),
-                None => self.shared.connection.start(self.sql()?),
-            };
-            return Ok(Box::new(ResultRows { result: shape(self.wait(started)?) }));
+            return Ok(Box::new(ResultRows { result: shape(self.run()?) }));
         };
         let prepared = self.described()?;
         self.shared.enter()?;
         let mut values = BoundValues::new(bound);
         let Some(first) = values.next().transpose()? else {
-            let schema = prepared.schema().unwrap_or_else(|| Arc::new(Schema::empty()));
-            return Ok(reader_of(RecordBatch::new_empty(schema)));
+            return Ok(reader_of(RecordBatch::new_empty(Arc::new(self.execute_schema()?))));
         };
         let current = shape(self.wait(prepared.start(&first))?);
         Ok(Box::new(RowsOfEach { prepared, values, current, shape }))
@@ -185,12 +189,7 @@ impl Statement for AdbcStatement {
             Ok(affected.and_then(|rows| i64::try_from(rows).ok()))
         };
         let Some(bound) = self.bound.take() else {
-            self.shared.enter()?;
-            let started = match &self.prepared {
-                Some(prepared) => prepared.start(&[]),
-                None => self.shared.connection.start(self.sql()?),
-            };
-            return rows(self.wait(started)?);
+            return rows(self.run()?);
         };
         let prepared = self.described()?;
         self.shared.enter()?;
@@ -204,15 +203,8 @@ impl Statement for AdbcStatement {
     fn execute_schema(&mut self) -> Result<Schema> {
         let schema = self.described()?.schema();
         let schema = schema.ok_or_else(|| not_offered("the schema of this statement before it runs"))?;
-        if self.views {
-            return Ok(schema.as_ref().clone());
-        }
-        let fields = schema.fields().iter().map(|field| match field.data_type() {
-            DataType::Utf8View => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8)),
-            DataType::BinaryView => Arc::new(field.as_ref().clone().with_data_type(DataType::Binary)),
-            _ => Arc::clone(field),
-        });
-        Ok(Schema::new(fields.collect::<Vec<_>>()))
+        let schema = if self.views { schema } else { plain_strings(&schema) };
+        Ok(schema.as_ref().clone())
     }
 
     fn execute_partitions(&mut self) -> Result<PartitionedResult> {
@@ -246,6 +238,6 @@ impl Statement for AdbcStatement {
     }
 
     fn get_cancel_handle(&self) -> Box<dyn CancelHandle> {
-        Box::new(Cancels(Arc::clone(&self.running)))
+        Box::new(CancelsStatement(Arc::clone(&self.running)))
     }
 }

@@ -161,7 +161,8 @@ def test_what_the_database_holds(connect):
     assert connection.adbc_get_objects(depth="catalogs").read_all().to_pylist() == [
         {"catalog_name": "gingham", "catalog_db_schemas": None}
     ]
-    assert connection.adbc_get_table_schema("t").names == ["a", "b", "c"]
+    told = connection.adbc_get_table_schema("t")
+    assert told.names == ["a", "b", "c"] and told.field("c").type == pyarrow.string(), "as queries give it"
     with pytest.raises(adbc_driver_manager.ProgrammingError):
         connection.adbc_get_table_schema("nosuch")
     assert set(connection.adbc_get_table_types()) == {"BASE TABLE", "VIEW", "LOCAL TEMPORARY"}

@@ -33,6 +33,13 @@ impl Origin {
     }
 }
 
+/// The part of a text that was run before the rest of it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Before {
+    lines: usize,
+    statements: usize,
+}
+
 /// Runs statements on one connection.
 pub struct Runner {
     /// The connection.
@@ -55,44 +62,44 @@ impl Runner {
 
     /// Runs the statements of `text` in order, up to the first that fails. What was written before an error is flushed.
     pub fn run(&mut self, origin: &Origin, text: &str) -> Result<(), Failure> {
-        self.run_behind(origin, text, (0, 0))
+        self.run_behind(origin, text, Before::default())
     }
 
     /// Runs statements as they arrive, so that another program may hold a conversation: each once its `;` was read, and what
     /// follows the last one at the end.
     pub fn run_arriving(&mut self, input: &mut dyn BufRead) -> Result<(), Failure> {
         let (mut text, mut ends) = (String::new(), false);
-        let (mut lines, mut statements) = (0, 0);
+        let mut before = Before::default();
         while !ends {
-            let before = text.len();
+            let known = text.len();
             let read = input.read_line(&mut text);
             read.map_err(|error| Failure::usage(format!("can't read standard input as UTF-8 text: {error}")))?;
-            ends = text.len() == before;
+            ends = text.len() == known;
             // Only a line with a `;` can end a statement.
-            if !ends && !text[before..].contains(';') {
+            if !ends && !text[known..].contains(';') {
                 continue;
             }
             let finished = if ends { text.len() } else { Connection::finished_statements(&text).len() };
-            self.run_behind(&Origin::Pipe, &text[..finished], (lines, statements))?;
-            lines += text[..finished].matches('\n').count();
-            statements += Connection::split_statements(&text[..finished]).len();
+            self.run_behind(&Origin::Pipe, &text[..finished], before)?;
+            before.lines += text[..finished].matches('\n').count();
+            before.statements += Connection::split_statements(&text[..finished]).len();
             text.drain(..finished);
         }
         Ok(())
     }
 
-    /// Runs statements of a text that so many lines and statements came before.
-    fn run_behind(&mut self, origin: &Origin, text: &str, (lines, before): (usize, usize)) -> Result<(), Failure> {
+    /// Runs statements of a text that others came before.
+    fn run_behind(&mut self, origin: &Origin, text: &str, before: Before) -> Result<(), Failure> {
         let statements = Connection::split_statements(text);
-        let count = before + statements.len();
+        let count = before.statements + statements.len();
         let mut from = 0;
         for (index, statement) in statements.iter().enumerate() {
             let start = text[from..].find(statement.as_str()).map_or(from, |found| from + found);
             let result = self.statement(statement);
             let flushed = self.out.flush().map_err(Failure::from);
             result.map_err(|failure| {
-                let line = 1 + lines + text[..start].bytes().filter(|byte| *byte == b'\n').count();
-                failure.at(&origin.place(before + index + 1, count, line))
+                let line = 1 + before.lines + text[..start].bytes().filter(|byte| *byte == b'\n').count();
+                failure.at(&origin.place(before.statements + index + 1, count, line))
             })?;
             flushed?;
             from = (start + statement.len()).min(text.len());

@@ -33,7 +33,7 @@ impl Default for DatabaseOptions {
 }
 
 impl DatabaseOptions {
-    /// Those of [`Database::open`].
+    /// The options of [`Database::open`].
     ///
     /// ```
     /// let connection = gingham::DatabaseOptions::new().temporary()?.connect();

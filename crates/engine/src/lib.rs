@@ -64,5 +64,7 @@ pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
-pub use session::{CommandTag, PlanningTimes, QueryResult, StatementHandle, StatementProgress, TransactionStatus};
+pub use session::{
+    CommandTag, PlanningTimes, QueryResult, StatementHandle, StatementProgress, TransactionStatus, plain_strings,
+};
 pub use text::as_text;

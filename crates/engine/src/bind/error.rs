@@ -2,14 +2,14 @@
 
 use crate::Error;
 use crate::session::did_you_mean;
+use crate::sql::places::position;
 use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::tokenizer::Span;
 use gingham_storage::{Position, Problem, SqlState};
 
 /// The place where a span begins; `None` for what no text has.
 pub(super) fn at(span: Span) -> Option<Position> {
-    let (line, column) = (u32::try_from(span.start.line).ok()?, u32::try_from(span.start.column).ok()?);
-    (line > 0).then_some(Position { line, column })
+    position(span.start)
 }
 
 fn about(idents: &[Ident], state: SqlState, text: String) -> Error {

@@ -8,11 +8,12 @@ use crate::{Error, Result, statements};
 use datafusion::common::ParamValues;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What the thread does that runs a statement.
+/// The part of the thread that runs a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
     /// It waits until the statement is done.
@@ -54,7 +55,7 @@ fn unrecorded(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Start
     let statement = statements::parse_single(sql)?;
     watch.note(|times| times.parse = begun.elapsed());
     let text = is_query(&statement).then(|| Arc::from(sql));
-    launch(session, statement, None, (watch, caller), text)
+    launch(session, Cow::Owned(statement), None, watch, caller, text)
 }
 
 /// Starts a statement that is parsed already, with values for its parameters.
@@ -64,14 +65,15 @@ pub(super) fn statement(
     parameters: Option<ParamValues>,
     caller: Caller,
 ) -> Result<Started> {
-    launch(session, statement.clone(), parameters, (Stopwatch::start(), caller), None)
+    launch(session, Cow::Borrowed(statement), parameters, Stopwatch::start(), caller, None)
 }
 
 fn launch(
     session: &Arc<Session>,
-    statement: Statement,
+    statement: Cow<'_, Statement>,
     parameters: Option<ParamValues>,
-    (watch, caller): (Stopwatch, Caller),
+    watch: Stopwatch,
+    caller: Caller,
     text: Option<Arc<str>>,
 ) -> Result<Started> {
     let command = statements::command(&statement);
@@ -79,6 +81,7 @@ fn launch(
         AtOnce::Done(started) => return Ok(started.called(command)),
         AtOnce::NotSo(watch) => watch,
     };
+    let statement = statement.into_owned();
     let started = start(session, watch, |mut context| async move {
         context.text = text;
         statements::run(&context, statement, parameters).await

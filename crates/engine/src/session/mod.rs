@@ -43,7 +43,7 @@ pub use cancel::{StatementHandle, StatementProgress};
 pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use plans::CachedPlan;
-pub use result::{CommandTag, QueryResult};
+pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
 pub(crate) use state::BARE_NAMES;
 pub use times::PlanningTimes;

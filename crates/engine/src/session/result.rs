@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
-/// What is known of a result before its first batch.
+/// The part of a result that is known before its first batch.
 #[derive(Debug)]
 pub(super) struct ResultHead {
     /// The rows' schema.
@@ -107,7 +107,7 @@ impl QueryResult {
         self.affected
     }
 
-    /// What the statement is called, with the rows that it changed or has given so far.
+    /// The statement's command tag, with the rows that it changed or has given so far.
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();
@@ -172,11 +172,7 @@ impl QueryResult {
     /// ```
     #[must_use]
     pub fn with_plain_strings(mut self) -> Self {
-        let fields = self.schema.fields().iter().map(|field| match plain(field.data_type()) {
-            Some(data_type) => Arc::new(field.as_ref().clone().with_data_type(data_type)),
-            None => Arc::clone(field),
-        });
-        self.schema = Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata().clone()));
+        self.schema = plain_strings(&self.schema);
         self.plain = true;
         self
     }
@@ -210,7 +206,7 @@ impl QueryResult {
     }
 }
 
-/// What a statement is called when it has run, as PostgreSQL tells it to its clients.
+/// The name of a statement that has run, as PostgreSQL tells it to its clients.
 ///
 /// ```
 /// let tag = gingham::CommandTag { command: "UPDATE", rows: Some(3) };
@@ -233,6 +229,24 @@ impl std::fmt::Display for CommandTag {
             _ => Ok(()),
         }
     }
+}
+
+/// A schema with Utf8 and Binary in the place of Utf8View and BinaryView, as [`QueryResult::with_plain_strings`] gives rows.
+///
+/// ```
+/// use arrow::datatypes::DataType;
+///
+/// let connection = gingham::Database::in_memory()?.connect();
+/// let schema = connection.prepare("SELECT 'text' AS t")?.schema().expect("a query has one");
+/// assert_eq!(gingham::plain_strings(&schema).field(0).data_type(), &DataType::Utf8);
+/// # Ok::<(), gingham::Error>(())
+/// ```
+pub fn plain_strings(schema: &Schema) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| match plain(field.data_type()) {
+        Some(data_type) => Arc::new(field.as_ref().clone().with_data_type(data_type)),
+        None => Arc::clone(field),
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
 /// The type without views of one that has them, lists and records of such among them.

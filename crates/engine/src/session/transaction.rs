@@ -261,7 +261,7 @@ impl Session {
         self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the session is in, for those who only look.
+    /// The state of the session's transaction, for those who only look.
     pub(crate) fn transaction_status(&self) -> TransactionStatus {
         match *self.slot() {
             Slot::None => TransactionStatus::None,
@@ -272,7 +272,7 @@ impl Session {
 
     /// Whether the session is between BEGIN and COMMIT.
     pub(crate) fn in_transaction(&self) -> bool {
-        !matches!(*self.slot(), Slot::None)
+        self.transaction_status() != TransactionStatus::None
     }
 
     /// Whether that is the session's transaction.

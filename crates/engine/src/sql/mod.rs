@@ -11,6 +11,7 @@
 //! | `layout` | layouts, packings and encodings as texts |
 //! | `alter_design`, `copy` | statements that the parser does not know |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
+//! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
@@ -26,6 +27,7 @@ pub(crate) mod names;
 pub(crate) mod operators;
 pub(crate) mod parameters;
 pub(crate) mod parse;
+pub(crate) mod places;
 pub(crate) mod precedence;
 pub(crate) mod quoted;
 pub(crate) mod refuse;

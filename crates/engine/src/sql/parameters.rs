@@ -1,11 +1,12 @@
 //! Parameters in a statement's text: `$1`, `?` and `$name`. The planner knows numbers alone, so that a `?` becomes `$1`, `$2`, …
 //! by its place, and a name the number of its first place. A statement has one kind of them.
 
+use crate::sql::places::position;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
-use gingham_storage::{Position, Problem, SqlState};
+use gingham_storage::{Problem, SqlState};
 
-/// What the parameters of a statement are called, by their numbers from 1.
+/// The names of a statement's parameters, by their numbers from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ParameterNames {
     /// The names; `None` for those that have a number alone, or stand as `?`.
@@ -54,9 +55,7 @@ impl ParameterNames {
 }
 
 fn wrong(text: &str, start: Location) -> Error {
-    let [line, column] = [start.line, start.column].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-    let position = (line > 0).then_some(Position { line, column });
-    Error::InvalidInput(Problem::new(SqlState::SyntaxError, text).at(position))
+    Error::InvalidInput(Problem::new(SqlState::SyntaxError, text).at(position(start)))
 }
 
 /// Makes all parameters numbers, in each statement of a script, and tells the names of those of the last one.

@@ -7,13 +7,14 @@ use crate::sql::copy;
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters::{ParameterNames, numbered};
+use crate::sql::places::position;
 use crate::sql::tokens::Tokens;
 use crate::sql::{depth, refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{CopyToStatement, DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
 use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion::sql::sqlparser::tokenizer::{Location, Token};
 use gingham_storage::{Position, Problem, SqlState};
 use std::fmt;
 
@@ -54,22 +55,18 @@ pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
         // The parser has no place for the end.
         Error::InvalidInput(problem) if problem.text.ends_with("found: EOF") => {
             let text = problem.text.replace("found: EOF", "found the end of the text");
-            Error::InvalidInput(Problem { text, ..problem }.at(Some(end(sql))))
+            Error::InvalidInput(Problem { text, ..problem }.at(end(sql)))
         }
         other => other,
     })
 }
 
 /// The place behind a text's last character.
-fn end(sql: &str) -> Position {
+fn end(sql: &str) -> Option<Position> {
     let sql = sql.trim_end();
     let last = sql.rsplit('\n').next().unwrap_or_default();
-    place(sql.matches('\n').count() + 1, last.chars().count() + 1)
-}
-
-fn place(line: usize, column: usize) -> Position {
-    let [line, column] = [line, column].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-    Position { line, column }
+    let (line, column) = (sql.matches('\n').count() as u64 + 1, last.chars().count() as u64 + 1);
+    position(Location { line, column })
 }
 
 fn parse_all(sql: &str) -> Result<Vec<Statement>> {
@@ -90,8 +87,7 @@ fn parse_all(sql: &str) -> Result<Vec<Statement>> {
         if !matches!(next.token, Token::EOF | Token::SemiColon) {
             let problem =
                 Problem::new(SqlState::SyntaxError, format!("expected the end of the statement, found {next}"));
-            let start = next.span.start;
-            return Err(Error::InvalidInput(problem.at(Some(place(start.line as usize, start.column as usize)))));
+            return Err(Error::InvalidInput(problem.at(position(next.span.start))));
         }
     }
 }

@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan
 /// The tokens of a text.
 pub(crate) struct Tokens {
     pub(crate) tokens: Vec<TokenWithSpan>,
-    /// Those of the last statement, whose parameters are numbers among the tokens.
+    /// The parameters of the last statement, which are numbers among the tokens.
     pub(crate) parameters: ParameterNames,
     pub(crate) materialized: Materialized,
 }

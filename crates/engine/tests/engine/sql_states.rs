@@ -155,7 +155,6 @@ const PREPARED: &str = "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(3), c INT C
 #[test]
 fn mistakes_have_their_codes() {
     let database = Database::in_memory().unwrap();
-    database.connect().execute("SELECT 1").unwrap();
     let connection = database.connect();
     connection.execute(PREPARED).unwrap();
     let mut wrong = Vec::new();
