@@ -28,17 +28,13 @@ pub struct AdbcStatement {
     running: Arc<Running>,
 }
 
-/// How what runs now is cancelled.
+/// The handle of what runs now.
 #[derive(Default)]
-struct Running(Mutex<Option<Box<dyn Fn() + Send>>>);
+struct Running(Mutex<Option<StatementHandle>>);
 
 impl Running {
-    fn note(&self, cancel: impl Fn() + Send + 'static) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(cancel));
-    }
-
-    fn note_one(&self, handle: StatementHandle) {
-        self.note(move || handle.cancel());
+    fn note(&self, handle: &StatementHandle) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle.clone());
     }
 }
 
@@ -48,7 +44,7 @@ struct CancelsStatement(Arc<Running>);
 impl CancelHandle for CancelsStatement {
     fn try_cancel(&self) -> Result<()> {
         match self.0.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            Some(cancel) => cancel(),
+            Some(handle) => handle.cancel(),
             None => return Err(wrong_state("the statement is not running")),
         }
         Ok(())
@@ -80,7 +76,7 @@ impl AdbcStatement {
 
     fn wait(&self, started: gingham::Result<RunningStatement>) -> Result<QueryResult> {
         let started = started.map_err(told)?;
-        self.running.note_one(started.handle());
+        self.running.note(&started.handle());
         started.wait().map_err(told)
     }
 
@@ -103,7 +99,7 @@ impl AdbcStatement {
         let rows =
             bound.ok_or_else(|| wrong_state("nothing is bound that could be ingested: bind a batch or a stream"))?;
         self.shared.enter()?;
-        ingest::run(&self.shared.connection, &self.target, rows, |handle| self.running.note_one(handle))
+        ingest::run(&self.shared.connection, &self.target, rows, |handle| self.running.note(&handle))
     }
 }
 
@@ -193,10 +189,10 @@ impl Statement for AdbcStatement {
         };
         let prepared = self.described()?;
         self.shared.enter()?;
-        let cancel = self.shared.connection.cancel_handle();
-        self.running.note(move || cancel.cancel());
+        let handle = StatementHandle::new();
+        self.running.note(&handle);
         let failed = |error: ArrowError| gingham::Error::from(error);
-        let changed = prepared.for_each(BoundValues::new(bound).map(|values| values.map_err(failed)));
+        let changed = prepared.for_each(BoundValues::new(bound).map(|values| values.map_err(failed)), &handle);
         Ok(i64::try_from(changed.map_err(told)?).ok())
     }
 

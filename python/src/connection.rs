@@ -3,12 +3,12 @@
 use crate::appender::CoreAppender;
 use crate::error::{misuse, raised, unsupported};
 use crate::from_numpy;
-use crate::from_python::parameters;
+use crate::from_python::values_of;
 use crate::result::CoreResult;
 use crate::wait::wait;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use gingham::load::LoadOptions;
-use gingham::{CancelHandle, Connection, Database, DatabaseOptions, TransactionStatus};
+use gingham::{Connection, Database, DatabaseOptions, StatementHandle, TransactionStatus, Values};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -16,7 +16,6 @@ use pyo3_arrow::PyRecordBatchReader;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// A connection as the package's classes use it.
@@ -106,10 +105,9 @@ impl CoreConnection {
         let connection = self.get(py)?;
         let running = match values {
             None => py.detach(|| connection.start(sql)),
-            Some(values) => {
-                let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
-                let values = parameters(py, &prepared, values)?;
-                py.detach(|| prepared.start(&values))
+            Some(given) => {
+                let given = values_of(py, given)?;
+                py.detach(|| connection.start_with(sql, given))
             }
         };
         let running = running.map_err(|error| raised(py, &error))?;
@@ -124,13 +122,13 @@ impl CoreConnection {
     fn run_many(&self, py: Python<'_>, sql: &str, lists: &Bound<'_, PyAny>) -> PyResult<u64> {
         let connection = self.get(py)?;
         let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
-        let lists = lists.try_iter()?.map(|values| parameters(py, &prepared, &values?));
-        let lists = lists.collect::<PyResult<Vec<_>>>()?;
-        let cancel = connection.cancel_handle();
-        std::thread::scope(|scope| {
-            let run = scope.spawn(|| prepared.for_each(lists.into_iter().map(Ok)));
-            join(py, run, &cancel)
-        })
+        let lists = lists.try_iter()?.map(|values| values_of(py, &values?));
+        let lists = lists.collect::<PyResult<Vec<_>>>()?.into_iter().map(|values| match values {
+            Values::Numbered(values) => Ok(values),
+            Values::Named(values) => prepared.by_name(&values),
+        });
+        let handle = StatementHandle::new();
+        join(py, &handle, || prepared.for_each(lists, &handle))
     }
 
     /// The statements of a script, each with its `;`.
@@ -217,11 +215,8 @@ impl CoreConnection {
                 other => return Err(PyTypeError::new_err(format!("load() has no option '{other}'"))),
             }
         }
-        let cancel = connection.cancel_handle();
-        let report = std::thread::scope(|scope| {
-            let load = scope.spawn(|| connection.load(&files, &own, &()));
-            join(py, load, &cancel)
-        })?;
+        let handle = StatementHandle::new();
+        let report = join(py, &handle, || connection.load(&files, &own, &handle))?;
         Ok((report.rows, report.skipped))
     }
 
@@ -232,6 +227,11 @@ impl CoreConnection {
             TransactionStatus::Open => "open",
             TransactionStatus::RolledBack => "failed",
         })
+    }
+
+    /// How far the statement is that was started last: from 0 to 1, and `None` where nothing counts.
+    fn progress(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.get(py)?.progress().map(|progress| progress.fraction()))
     }
 
     /// Cancels whatever the connection runs.
@@ -262,22 +262,26 @@ impl CoreConnection {
     }
 }
 
-/// Waits for a thread without Python's lock; a signal cancels what it runs, and is raised.
-fn join<T>(py: Python<'_>, thread: ScopedJoinHandle<'_, gingham::Result<T>>, cancel: &CancelHandle) -> PyResult<T> {
-    let mut pause = Duration::from_micros(20);
-    while !thread.is_finished() {
-        py.detach(|| std::thread::sleep(pause));
-        pause = (pause * 2).min(Duration::from_millis(20));
-        if let Err(signal) = py.check_signals() {
-            // It may be between two statements.
-            while !thread.is_finished() {
-                cancel.cancel();
-                py.detach(|| std::thread::sleep(Duration::from_millis(1)));
+/// Runs `work` on a thread and waits for it without Python's lock; a signal cancels it by its handle, and is raised.
+fn join<T: Send>(
+    py: Python<'_>,
+    handle: &StatementHandle,
+    work: impl FnOnce() -> gingham::Result<T> + Send,
+) -> PyResult<T> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(work);
+        let mut pause = Duration::from_micros(20);
+        while !thread.is_finished() {
+            py.detach(|| std::thread::sleep(pause));
+            pause = (pause * 2).min(Duration::from_millis(20));
+            if let Err(signal) = py.check_signals() {
+                handle.cancel();
+                py.detach(|| drop(thread.join()));
+                return Err(signal);
             }
-            return Err(signal);
         }
-    }
-    thread.join().map_err(|_| misuse(py, "a thread panicked"))?.map_err(|error| raised(py, &error))
+        thread.join().map_err(|_| misuse(py, "a thread panicked"))?.map_err(|error| raised(py, &error))
+    })
 }
 
 fn delimiter(py: Python<'_>, letter: char) -> PyResult<u8> {

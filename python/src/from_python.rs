@@ -1,7 +1,7 @@
 //! Values of Python as parameters: by their classes, without loss, or refused by class.
 
-use crate::error::{raised, unfit, unsupported};
-use gingham::{Prepared, ScalarValue};
+use crate::error::{unfit, unsupported};
+use gingham::{ScalarValue, Values};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -15,15 +15,14 @@ const MOST_DIGITS: u32 = 38;
 const DAY_MICROS: i64 = 86_400_000_000;
 
 /// The values of a statement's parameters: a sequence in order, or a mapping by name.
-pub(crate) fn parameters(py: Python<'_>, prepared: &Prepared, values: &Bound<'_, PyAny>) -> PyResult<Vec<ScalarValue>> {
+pub(crate) fn values_of(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Values> {
     if let Ok(named) = values.cast::<PyMapping>() {
         let mut own = Vec::new();
         for pair in named.items()? {
             let (name, value): (String, Bound<'_, PyAny>) = pair.extract()?;
             own.push((name, scalar(py, &value)?));
         }
-        let own: Vec<(&str, ScalarValue)> = own.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        return prepared.by_name(&own).map_err(|error| raised(py, &error));
+        return Ok(Values::Named(own));
     }
     if values.is_instance_of::<PyString>() || values.is_instance_of::<PyBytes>() {
         return Err(crate::error::misuse(
@@ -31,7 +30,7 @@ pub(crate) fn parameters(py: Python<'_>, prepared: &Prepared, values: &Bound<'_,
             "parameters are a sequence or a mapping, such as [value], not a single value",
         ));
     }
-    values.try_iter()?.map(|value| scalar(py, &value?)).collect()
+    Ok(Values::Numbered(values.try_iter()?.map(|value| scalar(py, &value?)).collect::<PyResult<_>>()?))
 }
 
 /// Classes of the standard library that are told apart.

@@ -4,23 +4,15 @@ use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::interrupt::{Running, handle_interrupts};
 use crate::script::counted;
-use gingham::Database;
-use gingham::load::Progress;
+use gingham::{Database, StatementHandle};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
-use std::time::Instant;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 const BAR: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left, {msg}";
-
-struct Bar(ProgressBar);
-
-impl Progress for Bar {
-    fn update(&self, done: u64, total: u64, rows: u64) {
-        self.0.set_length(total);
-        self.0.set_position(done);
-        self.0.set_message(format!("{} records", HumanCount(rows)));
-    }
-}
+/// How often the bar is brought up to date.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Refuses missing files, before a database is opened or made for them.
 pub fn check_files(arguments: &LoadArgs) -> Result<(), Failure> {
@@ -40,11 +32,10 @@ pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
     }
     let started = Instant::now();
     let running = Running::start(&connection);
-    let bar = Bar(bar);
-    let result = connection.load(&arguments.files, &arguments.options(), &bar);
+    let report = watched(&bar, |handle| connection.load(&arguments.files, &arguments.options(), handle));
     drop(running);
-    bar.0.finish_and_clear();
-    let report = result?;
+    bar.finish_and_clear();
+    let report = report?;
     for line in &report.skipped {
         eprintln!("skipped: {line}");
     }
@@ -61,6 +52,28 @@ pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
         counted(arguments.files.len() as u64, "file"),
         HumanBytes(report.bytes),
     )?)
+}
+
+/// Loads, while a bar shows how far it is.
+fn watched<R>(bar: &ProgressBar, load: impl FnOnce(&StatementHandle) -> R) -> R {
+    let handle = StatementHandle::new();
+    let (ended, waits) = channel::<()>();
+    let looks = handle.clone();
+    let watch = move || {
+        while waits.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            if let Some(progress) = looks.progress() {
+                bar.set_length(progress.total);
+                bar.set_position(progress.done);
+                bar.set_message(format!("{} records", HumanCount(progress.records)));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(watch);
+        let loaded = load(&handle);
+        drop(ended);
+        loaded
+    })
 }
 
 fn target() -> ProgressDrawTarget {

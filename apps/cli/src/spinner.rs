@@ -2,7 +2,7 @@
 //! far the statement is.
 
 use gingham::Connection;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -15,7 +15,7 @@ pub struct Spinner {
 }
 
 const SPINNER: &str = "{spinner} running for {elapsed} (Ctrl-C cancels)";
-const BAR: &str = "{bar:30} {human_pos} of {human_len} records, {eta} left (Ctrl-C cancels)";
+const BAR: &str = "{bar:30} {percent} %, {msg}, {eta} left (Ctrl-C cancels)";
 
 impl Spinner {
     /// Starts waiting; does nothing when standard error is not a terminal. `connection` is asked how far it is.
@@ -36,7 +36,8 @@ impl Spinner {
                 let progress = connection.as_ref().and_then(Connection::progress);
                 if let Some(progress) = progress {
                     bar.set_length(progress.total);
-                    bar.set_position(progress.records);
+                    bar.set_position(progress.done);
+                    bar.set_message(format!("{} records", HumanCount(progress.records)));
                 }
                 let wanted = if progress.is_some() { BAR } else { SPINNER };
                 if template != wanted

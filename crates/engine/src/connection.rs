@@ -1,8 +1,9 @@
 //! A connection: statements in, batches out.
 
 use crate::connection::launch::Caller;
-use crate::load::{LoadOptions, LoadReport, Progress};
-use crate::session::{CancelToken, Session, StatementContext, StatementProgress, TransactionStatus, wait};
+use crate::load::{LoadOptions, LoadReport};
+use crate::session::{CancelToken, Session, StatementContext, StatementHandle, StatementProgress};
+use crate::session::{TransactionStatus, wait};
 use crate::sql::split;
 use crate::{QueryResult, Result, load, statements};
 use datafusion::common::TableReference;
@@ -14,6 +15,7 @@ mod appender;
 mod copies;
 mod each;
 mod launch;
+mod parsed;
 mod prepared;
 mod registered;
 mod running;
@@ -21,6 +23,7 @@ mod transaction;
 mod workload;
 
 pub use appender::Appender;
+pub use parsed::Values;
 pub use prepared::Prepared;
 pub use running::RunningStatement;
 pub use transaction::Transaction;
@@ -75,7 +78,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn query(&self, sql: &str) -> Result<QueryResult> {
-        wait(launch::text(&self.session, sql, Caller::Waits)?.result())
+        wait(launch::text(&self.session, sql, Caller::waits())?.result())
     }
 
     /// Runs a query for asynchronous code, of any runtime.
@@ -91,7 +94,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn query_async(&self, sql: &str) -> Result<QueryResult> {
-        launch::text(&self.session, sql, Caller::GoesOn)?.result().await
+        launch::text(&self.session, sql, Caller::goes_on())?.result().await
     }
 
     /// Runs one or more statements to their end, stopping at the first that fails. Returns the records that the last one
@@ -108,7 +111,7 @@ impl Connection {
         let mut texts = if self.session.records() { split::split_statements(sql) } else { Vec::new() }.into_iter();
         for statement in statements::parse(sql)? {
             let recording = self.session.recording(|| texts.next());
-            let started = launch::statement(&self.session, &statement, None, Caller::Waits)?;
+            let started = launch::statement(&self.session, &statement, None, Caller::waits())?;
             let result = wait(started.recorded(recording).result())?;
             records = result.rows_affected().unwrap_or(0);
             for batch in result {
@@ -199,7 +202,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn start(&self, sql: &str) -> Result<RunningStatement> {
-        Ok(RunningStatement::new(launch::text(&self.session, sql, Caller::GoesOn)?))
+        Ok(RunningStatement::new(launch::text(&self.session, sql, Caller::goes_on())?))
     }
 
     /// Whether the connection is in a transaction.
@@ -234,24 +237,26 @@ impl Connection {
         Appender::start(&self.session, &TableReference::parse_str(table))
     }
 
-    /// Loads files into a table, creating it when it does not exist.
+    /// Loads files into a table, creating it when it does not exist. `handle` cancels it from another thread, and tells how far it
+    /// is.
     ///
     /// ```
-    /// use gingham::{Database, load::LoadOptions};
+    /// use gingham::{Database, StatementHandle, load::LoadOptions};
     ///
     /// let folder = tempfile::tempdir()?;
     /// let file = folder.path().join("fruit.csv");
     /// std::fs::write(&file, "name, price\napple, 0.45\nquince, 1.20\n")?;
     /// let connection = Database::in_memory()?.connect();
     /// let options = LoadOptions { table: "fruit".into(), ..Default::default() };
-    /// assert_eq!(connection.load(&[file], &options, &())?.rows, 2);
+    /// assert_eq!(connection.load(&[file], &options, &StatementHandle::new())?.rows, 2);
     /// assert_eq!(connection.execute("SELECT * FROM fruit WHERE price > 1")?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn load(&self, files: &[PathBuf], options: &LoadOptions, progress: &dyn Progress) -> Result<LoadReport> {
-        let cancel = CancelToken::new();
+    pub fn load(&self, files: &[PathBuf], options: &LoadOptions, handle: &StatementHandle) -> Result<LoadReport> {
+        let cancel = handle.token().part();
+        cancel.check()?;
         let _running = self.session.running.enter(cancel.clone());
-        load::load_files(&self.session.begin(cancel)?, files, options, None, progress)
+        load::load_files(&self.session.begin(cancel)?, files, options, None)
     }
 
     /// A handle that cancels whatever this connection runs, from any thread.
@@ -268,13 +273,13 @@ impl Connection {
         CancelHandle { session: Arc::clone(&self.session) }
     }
 
-    /// How far this connection's running ALTER TABLE … SET is, for a progress bar on another thread; `None` while nothing
-    /// is rewritten.
+    /// How far the statement is that this connection has started last, among those that count; for a progress bar on another
+    /// thread.
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();
     /// connection.execute("CREATE TABLE t (a INTEGER); ALTER TABLE t SET (layout = 'byteslice')")?;
-    /// assert_eq!(connection.progress(), None);
+    /// assert_eq!(connection.progress(), None, "all have ended");
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn progress(&self) -> Option<StatementProgress> {

@@ -59,7 +59,7 @@ mod upstream_texts;
 mod windows;
 
 pub use ::datafusion::common::ScalarValue;
-pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatement, Transaction};
+pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatement, Transaction, Values};
 pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
 pub use gingham_storage as storage;

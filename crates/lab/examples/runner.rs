@@ -20,7 +20,7 @@
 mod kernels;
 
 use gingham::load::LoadOptions;
-use gingham::{Connection, DatabaseOptions};
+use gingham::{Connection, DatabaseOptions, StatementHandle};
 use gingham_lab::tpch::answers::QueryAnswer;
 use gingham_lab::tpch::{self, TpchTable};
 use gingham_reference::Reference;
@@ -147,7 +147,7 @@ impl Engine for Gingham {
         tpch::create_tables(connection)?;
         for table in TpchTable::ALL {
             let options = LoadOptions { table: table.name().to_string(), ..LoadOptions::default() };
-            connection.load(&[file(&self.files, table)], &options, &())?;
+            connection.load(&[file(&self.files, table)], &options, &StatementHandle::new())?;
         }
         Ok(())
     }

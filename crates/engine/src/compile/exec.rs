@@ -43,6 +43,7 @@ use gingham_kernels::Isa;
 use gingham_storage::{Datum, LogicalType};
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::oneshot;
 
@@ -61,6 +62,8 @@ pub(crate) struct CompiledExec {
     wanted: Arc<OutputOrder>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+    /// Records of its scans that were read.
+    read: Arc<AtomicU64>,
 }
 
 /// What copies of the operator share.
@@ -174,7 +177,7 @@ impl CompiledExec {
         wanted: Arc<OutputOrder>,
         properties: Arc<PlanProperties>,
     ) -> Self {
-        Self { shape, inputs, wanted, properties, metrics: ExecutionPlanMetricsSet::new() }
+        Self { shape, inputs, wanted, properties, metrics: ExecutionPlanMetricsSet::new(), read: Arc::default() }
     }
 
     /// This query over other inputs.
@@ -226,6 +229,17 @@ impl CompiledExec {
         scan.map_or_else(|| internal_err!("a pipeline without a scan"), Ok)
     }
 
+    /// The plans whose rows it is given.
+    pub(crate) fn given(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.inputs[self.shape.scans.len()..].iter().collect()
+    }
+
+    /// The records that it has read of its scans, and those that it is to read.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        let scans = self.inputs.iter().filter_map(|input| input.downcast_ref::<ScanExec>());
+        (self.read.load(Ordering::Relaxed), scans.map(|scan| scan.progress().1).sum())
+    }
+
     /// The metrics of one partition, for whoever runs it.
     pub(super) fn baseline(&self, partition: usize) -> BaselineMetrics {
         BaselineMetrics::new(&self.metrics, partition)
@@ -268,12 +282,12 @@ impl CompiledExec {
         let done = move |result| drop(sender.send(result));
         let enough = if self.shape.needs_uniqueness_check.is_empty() { self.wanted.enough() } else { None };
         let mut given = Vec::new();
-        for (plan, ExternalInput { columns, .. }) in self.inputs[self.shape.scans.len()..].iter().zip(&self.shape.given)
-        {
+        for (plan, ExternalInput { columns, .. }) in self.given().into_iter().zip(&self.shape.given) {
             given.push(gathered(plan, columns, context, strings, &memory).await?);
         }
         let top = self.wanted.first();
-        let input = QueryInputs { scans: sources, given, parameters, functions, enough, top, morsels, isa };
+        let read = Arc::clone(&self.read);
+        let input = QueryInputs { scans: sources, given, parameters, functions, enough, top, morsels, isa, read };
         let _stopper = Arc::clone(query).run(input, pool, *workers, memory, done);
         receiver.await.unwrap_or(Err(ExecutionError::Cancelled))
     }
@@ -477,8 +491,8 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let metrics = self.metrics.clone();
-        let run = Arc::new(Self { metrics, ..self.over(self.inputs.clone()) });
+        let (metrics, read) = (self.metrics.clone(), Arc::clone(&self.read));
+        let run = Arc::new(Self { metrics, read, ..self.over(self.inputs.clone()) });
         if self.shape.by_morsel {
             return run.by_morsel(partition, context);
         }

@@ -10,7 +10,7 @@ use crate::sql::parse::query_of;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::Statement;
 use crate::table::RegisteredTable;
-use crate::{Error, Result, TransactionStatus};
+use crate::{Error, Result, StatementHandle, TransactionStatus};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
 use datafusion::catalog::SchemaProvider;
@@ -28,22 +28,26 @@ impl Prepared {
     /// one fails. Gives the number of records changed. Lists that can't be had end it by their error.
     ///
     /// ```
-    /// use gingham::{Database, ScalarValue};
+    /// use gingham::{Database, ScalarValue, StatementHandle};
     ///
     /// let connection = Database::in_memory()?.connect();
     /// connection.execute("CREATE TABLE t (n INT, word VARCHAR)")?;
     /// let insert = connection.prepare("INSERT INTO t VALUES ($1, upper($2))")?;
     /// let lists = (0..1000).map(|n| Ok(vec![ScalarValue::from(n), ScalarValue::from("word")]));
-    /// assert_eq!(insert.for_each(lists)?, 1000);
+    /// assert_eq!(insert.for_each(lists, &StatementHandle::new())?, 1000);
     /// assert_eq!(connection.execute("SELECT * FROM t WHERE word = 'WORD'")?, 1000);
     /// # Ok::<(), gingham::Error>(())
     /// ```
-    pub fn for_each(&self, lists: impl IntoIterator<Item = Result<Vec<ScalarValue>>>) -> Result<u64> {
+    pub fn for_each(
+        &self,
+        lists: impl IntoIterator<Item = Result<Vec<ScalarValue>>>,
+        handle: &StatementHandle,
+    ) -> Result<u64> {
         let own = self.session.transaction_status() == TransactionStatus::None;
         if own {
             self.run_text("BEGIN")?;
         }
-        let ran = self.for_all(lists);
+        let ran = self.for_all(lists, handle);
         if own {
             self.run_text(if ran.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         }
@@ -51,44 +55,49 @@ impl Prepared {
     }
 
     fn run_text(&self, sql: &str) -> Result<()> {
-        wait(launch::text(&self.session, sql, Caller::Waits)?.result()).map(drop)
+        wait(launch::text(&self.session, sql, Caller::waits())?.result()).map(drop)
     }
 
-    fn for_all(&self, lists: impl IntoIterator<Item = Result<Vec<ScalarValue>>>) -> Result<u64> {
+    fn for_all(
+        &self,
+        lists: impl IntoIterator<Item = Result<Vec<ScalarValue>>>,
+        handle: &StatementHandle,
+    ) -> Result<u64> {
         let (mut records, mut lists) = (0, lists.into_iter());
         loop {
             let portion = lists.by_ref().take(LISTS).collect::<Result<Vec<_>>>()?;
             if portion.is_empty() {
                 return Ok(records);
             }
-            records += match self.at_once(&portion)? {
+            records += match self.at_once(&portion, handle)? {
                 Some(inserted) => inserted,
-                None => portion.iter().try_fold(0, |sum, list| Ok::<u64, Error>(sum + self.changed(list)?))?,
+                None => portion.iter().try_fold(0, |sum, list| Ok::<u64, Error>(sum + self.changed(list, handle)?))?,
             };
         }
     }
 
     /// The records that the statement changes with these values.
-    fn changed(&self, values: &[ScalarValue]) -> Result<u64> {
-        let mut result = self.query(values)?;
+    fn changed(&self, values: &[ScalarValue], handle: &StatementHandle) -> Result<u64> {
+        let mut result = wait(self.begin(values, Caller::waits_by(handle)?)?.result())?;
         result.by_ref().try_for_each(|batch| batch.map(drop))?;
         Ok(result.rows_affected().unwrap_or(0))
     }
 
     /// Inserts all lists by one statement; `None` where that is not to be had: for another statement, few lists, or columns of
     /// values of several types.
-    fn at_once(&self, lists: &[Vec<ScalarValue>]) -> Result<Option<u64>> {
+    fn at_once(&self, lists: &[Vec<ScalarValue>], handle: &StatementHandle) -> Result<Option<u64>> {
         if lists.len() < 2 || lists.iter().any(|list| list.len() != self.parameters()) {
             return Ok(None);
         }
         let Some(batch) = batch_of(lists) else { return Ok(None) };
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let source = format!("gingham_values_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let Some(statement) = insert_from(&self.statement, &source)? else { return Ok(None) };
+        let Some(statement) = insert_from(&self.parsed.statement, &source)? else { return Ok(None) };
+        let caller = Caller::waits_by(handle)?;
         let table = RegisteredTable::of_batches(&batch.schema(), vec![batch])?;
         let externals = &self.session.externals;
         externals.register_table(source.clone(), Arc::new(table))?;
-        let ran = launch::statement(&self.session, &statement, None, Caller::Waits).and_then(|own| wait(own.result()));
+        let ran = launch::statement(&self.session, &statement, None, caller).and_then(|own| wait(own.result()));
         externals.deregister_table(&source)?;
         match ran {
             Ok(result) => Ok(Some(result.rows_affected().unwrap_or(0))),

@@ -1,7 +1,8 @@
 //! The start of a statement: at once on the caller's thread where it is about one record, by a plan that was kept, or on the
 //! database's threads.
 
-use crate::session::{CachedPlan, Session, Started, Stopwatch, finished, finished_change, start, start_kept, wait};
+use crate::session::{CachedPlan, CancelToken, Session, Started, StatementHandle, Stopwatch};
+use crate::session::{finished, finished_change, start, start_kept, wait};
 use crate::statements::Statement;
 use crate::statements::dml::point;
 use crate::{Error, Result, statements};
@@ -13,13 +14,31 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The part of the thread that runs a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Caller {
-    /// It waits until the statement is done.
-    Waits,
-    /// It has other things to do.
-    GoesOn,
+/// Who runs a statement, and by which handle.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    /// It waits until the statement is done, and has nothing else to do.
+    waits: bool,
+    cancel: CancelToken,
+}
+
+impl Caller {
+    /// A thread that waits until the statement is done.
+    pub(super) fn waits() -> Self {
+        Self { waits: true, cancel: CancelToken::new() }
+    }
+
+    /// A thread that has other things to do.
+    pub(super) fn goes_on() -> Self {
+        Self { waits: false, cancel: CancelToken::new() }
+    }
+
+    /// A thread that waits until the statement is done, or is cancelled by a handle of before. Errors when that was done already.
+    pub(super) fn waits_by(handle: &StatementHandle) -> Result<Self> {
+        let cancel = handle.token().part();
+        cancel.check()?;
+        Ok(Self { waits: true, cancel })
+    }
 }
 
 /// Whether a statement was run at once.
@@ -77,12 +96,12 @@ fn launch(
     text: Option<Arc<str>>,
 ) -> Result<Started> {
     let command = statements::command(&statement);
-    let watch = match at_once(session, &statement, parameters.as_ref(), watch, caller)? {
+    let watch = match at_once(session, &statement, parameters.as_ref(), watch, &caller)? {
         AtOnce::Done(started) => return Ok(started.called(command)),
         AtOnce::NotSo(watch) => watch,
     };
     let statement = statement.into_owned();
-    let started = start(session, watch, |mut context| async move {
+    let started = start(session, watch, caller.cancel, |mut context| async move {
         context.text = text;
         statements::run(&context, statement, parameters).await
     });
@@ -96,12 +115,12 @@ fn at_once(
     statement: &Statement,
     parameters: Option<&ParamValues>,
     watch: Stopwatch,
-    caller: Caller,
+    caller: &Caller,
 ) -> Result<AtOnce> {
     if let Some((schema, batch)) = point::select(session, statement, parameters)? {
         return Ok(AtOnce::Done(finished(watch, schema, batch)));
     }
-    if caller == Caller::Waits
+    if caller.waits
         && let Some(records) = point::change_now(session, statement, parameters)?
     {
         return Ok(AtOnce::Done(finished_change(watch, records)));

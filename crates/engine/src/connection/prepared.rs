@@ -2,17 +2,13 @@
 
 use crate::connection::launch;
 use crate::connection::launch::Caller;
+use crate::connection::parsed::ParsedStatement;
 use crate::connection::running::RunningStatement;
-use crate::recording::with_values;
 use crate::session::{CancelToken, Session, Started, wait};
-use crate::sql::parse;
-use crate::statements;
-use crate::statements::Statement;
 use crate::statements::described::{StatementDescription, describe};
-use crate::{Error, QueryResult, Result};
+use crate::{QueryResult, Result};
 use arrow::datatypes::{DataType, SchemaRef};
-use datafusion::common::{ParamValues, ScalarValue};
-use gingham_storage::SqlState;
+use datafusion::common::ScalarValue;
 use std::sync::Arc;
 
 /// A statement with parameters.
@@ -29,27 +25,17 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub(super) session: Arc<Session>,
-    /// The statement's text with its parameters as numbers.
-    text: Arc<str>,
-    pub(super) statement: Statement,
-    names: Arc<[Option<String>]>,
+    pub(super) parsed: ParsedStatement,
     description: StatementDescription,
 }
 
 impl Prepared {
     pub(super) fn new(session: &Arc<Session>, sql: &str) -> Result<Self> {
-        let statement = statements::parse_single(sql)?;
-        let (parameters, text) = parse::parameters(sql)?;
-        let (context, own) = (session.begin(CancelToken::new())?, statement.clone());
+        let parsed = ParsedStatement::of(sql)?;
+        let (context, own) = (session.begin(CancelToken::new())?, parsed.statement.clone());
         let mut description = launch::wait_for(session, async move { describe(&context, own).await })?;
-        description.parameters.resize(parameters.names.len(), None);
-        Ok(Self {
-            session: Arc::clone(session),
-            text: text.into(),
-            statement,
-            names: parameters.names.into(),
-            description,
-        })
+        description.parameters.resize(parsed.names.len(), None);
+        Ok(Self { session: Arc::clone(session), parsed, description })
     }
 
     /// Number of its parameters.
@@ -60,7 +46,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn parameters(&self) -> usize {
-        self.names.len()
+        self.parsed.names.len()
     }
 
     /// Names of `$1`, `$2`, …; `None` for those that are written as a number or as `?`.
@@ -72,7 +58,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn parameter_names(&self) -> &[Option<String>] {
-        &self.names
+        &self.parsed.names
     }
 
     /// Types of `$1`, `$2`, …, where the statement tells them.
@@ -119,20 +105,8 @@ impl Prepared {
     /// assert_eq!(ScalarValue::try_from_array(batches[0].column(0), 0)?, ScalarValue::from(42));
     /// # Ok::<(), gingham::Error>(())
     /// ```
-    pub fn by_name(&self, values: &[(&str, ScalarValue)]) -> Result<Vec<ScalarValue>> {
-        let known = |wanted: &str| self.names.iter().flatten().any(|name| name == wanted);
-        if let Some((name, _)) = values.iter().find(|(name, _)| !known(name)) {
-            let text = format!("the statement has no parameter ${name}");
-            return Err(Error::invalid(SqlState::UndefinedParameter, text));
-        }
-        let value = |(number, name): (usize, &Option<String>)| {
-            let given = values.iter().find(|(given, _)| Some(*given) == name.as_deref());
-            given.map(|(_, value)| value.clone()).ok_or_else(|| {
-                let name = name.clone().unwrap_or_else(|| (number + 1).to_string());
-                Error::invalid(SqlState::UndefinedParameter, format!("parameter ${name} has no value"))
-            })
-        };
-        self.names.iter().enumerate().map(value).collect()
+    pub fn by_name<S: AsRef<str>>(&self, values: &[(S, ScalarValue)]) -> Result<Vec<ScalarValue>> {
+        self.parsed.by_name(values)
     }
 
     /// Runs the statement with `parameters` for `$1`, `$2`, ….
@@ -154,7 +128,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn query(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
-        wait(self.begin(parameters, Caller::Waits)?.result())
+        wait(self.begin(parameters, Caller::waits())?.result())
     }
 
     /// As [`Prepared::query`] for asynchronous code of any runtime.
@@ -169,7 +143,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn query_async(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
-        self.begin(parameters, Caller::GoesOn)?.result().await
+        self.begin(parameters, Caller::goes_on())?.result().await
     }
 
     /// Starts the statement and gives it at once, as [`Connection::start`](crate::Connection::start) does.
@@ -184,17 +158,10 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn start(&self, parameters: &[ScalarValue]) -> Result<RunningStatement> {
-        Ok(RunningStatement::new(self.begin(parameters, Caller::GoesOn)?))
+        Ok(RunningStatement::new(self.begin(parameters, Caller::goes_on())?))
     }
 
-    fn begin(&self, parameters: &[ScalarValue], caller: Caller) -> Result<Started> {
-        if parameters.len() != self.names.len() {
-            let text =
-                format!("the statement has {} parameters, and {} values are given", self.names.len(), parameters.len());
-            return Err(Error::invalid(SqlState::UndefinedParameter, text));
-        }
-        let recording = self.session.recording(|| with_values(&self.text, parameters));
-        let given = ParamValues::from(parameters.to_vec());
-        Ok(launch::statement(&self.session, &self.statement, Some(given), caller)?.recorded(recording))
+    pub(super) fn begin(&self, parameters: &[ScalarValue], caller: Caller) -> Result<Started> {
+        self.parsed.begin(&self.session, parameters, caller)
     }
 }

@@ -31,7 +31,7 @@ impl RunningStatement {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn handle(&self) -> StatementHandle {
-        StatementHandle::new(self.started.token().clone())
+        StatementHandle::of(self.started.token().clone())
     }
 
     /// Waits until the statement is planned, and done where it gives no rows.

@@ -43,7 +43,7 @@ use target::Destination;
 /// What a file holds.
 ///
 /// ```
-/// use gingham::{Database, load::{FileFormat, LoadOptions}};
+/// use gingham::{Database, StatementHandle, load::{FileFormat, LoadOptions}};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("fruit.data");
@@ -51,7 +51,7 @@ use target::Destination;
 /// // The name does not tell what the file holds, so the options do.
 /// let options = LoadOptions { table: "fruit".into(), format: Some(FileFormat::Csv), ..Default::default() };
 /// let connection = Database::in_memory()?.connect();
-/// assert_eq!(connection.load(&[file], &options, &())?.rows, 1);
+/// assert_eq!(connection.load(&[file], &options, &StatementHandle::new())?.rows, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub enum FileFormat {
 /// How to load.
 ///
 /// ```
-/// use gingham::{Database, load::LoadOptions};
+/// use gingham::{Database, StatementHandle, load::LoadOptions};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("fruit.csv");
@@ -84,7 +84,7 @@ pub enum FileFormat {
 ///     ..Default::default()
 /// };
 /// let connection = Database::in_memory()?.connect();
-/// assert_eq!(connection.load(&[file], &options, &())?.rows, 2);
+/// assert_eq!(connection.load(&[file], &options, &StatementHandle::new())?.rows, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -114,14 +114,14 @@ pub struct LoadOptions {
 /// What was loaded.
 ///
 /// ```
-/// use gingham::{Database, load::LoadOptions};
+/// use gingham::{Database, StatementHandle, load::LoadOptions};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("numbers.csv");
 /// std::fs::write(&file, "n\n1\ntwo\n3\n")?;
 /// let options =
 ///     LoadOptions { table: "t".into(), schema: Some("n INT".into()), skip_bad: 1, ..Default::default() };
-/// let report = Database::in_memory()?.connect().load(&[file], &options, &())?;
+/// let report = Database::in_memory()?.connect().load(&[file], &options, &StatementHandle::new())?;
 /// assert_eq!((report.rows, report.bytes), (2, 10));
 /// assert!(report.skipped[0].contains("numbers.csv:3"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -136,39 +136,6 @@ pub struct LoadReport {
     pub skipped: Vec<String>,
 }
 
-/// Told how far a load is.
-///
-/// ```
-/// use gingham::{Database, load::{LoadOptions, Progress}};
-/// use std::sync::atomic::{AtomicU64, Ordering};
-///
-/// #[derive(Default)]
-/// struct Rows(AtomicU64);
-///
-/// impl Progress for Rows {
-///     fn update(&self, _done: u64, _total: u64, rows: u64) {
-///         self.0.store(rows, Ordering::Relaxed);
-///     }
-/// }
-///
-/// let folder = tempfile::tempdir()?;
-/// let file = folder.path().join("numbers.csv");
-/// std::fs::write(&file, "n\n1\n2\n")?;
-/// let (options, seen) = (LoadOptions { table: "t".into(), ..Default::default() }, Rows::default());
-/// Database::in_memory()?.connect().load(&[file], &options, &seen)?;
-/// assert_eq!(seen.0.into_inner(), 2);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub trait Progress: Send + Sync {
-    /// `done` of `total` bytes of input are read, `rows` records so far.
-    fn update(&self, done: u64, total: u64, rows: u64);
-}
-
-/// Ignores progress.
-impl Progress for () {
-    fn update(&self, _done: u64, _total: u64, _rows: u64) {}
-}
-
 /// Loads files into the table of `options`; `listed` are the columns that the files fill, when the statement lists them.
 /// Blocks: keep it off the threads that drive queries.
 pub(crate) fn load_files(
@@ -176,11 +143,10 @@ pub(crate) fn load_files(
     files: &[PathBuf],
     options: &LoadOptions,
     listed: Option<&[String]>,
-    progress: &dyn Progress,
 ) -> Result<LoadReport> {
     let (files, format) = files::resolve(files, options.format)?;
     let destination = target::find(context, options, format, &files[0])?;
-    let load = Load { context, files, options, listed, progress };
+    let load = Load { context, files, options, listed };
     match format {
         FileFormat::Csv | FileFormat::Tbl => load.text(&destination, format == FileFormat::Tbl),
         FileFormat::Parquet | FileFormat::Arrow => load.columnar(&destination, format),
@@ -194,7 +160,6 @@ struct Load<'a> {
     files: Vec<PathBuf>,
     options: &'a LoadOptions,
     listed: Option<&'a [String]>,
-    progress: &'a dyn Progress,
 }
 
 impl Load<'_> {
@@ -295,7 +260,7 @@ impl Load<'_> {
             }
         };
         let cancel = &self.context.cancel;
-        let sink = Sink::new(&ingest, &self.files, self.options.skip_bad, cancel, (self.progress, bytes));
+        let sink = Sink::new(&ingest, &self.files, self.options.skip_bad, cancel, bytes);
         let threads = self.context.settings().threads;
         match work(threads, &sink) {
             Ok(true) => {}

@@ -1,7 +1,7 @@
 //! Where the records of a load go, whatever they are read from: into the table, or, when they are bad, on a list.
 
-use crate::load::{Progress, chunks};
-use crate::session::CancelToken;
+use crate::load::chunks;
+use crate::session::{CancelToken, StatementProgress};
 use crate::statements::dml::ingest::{BadRow, ConvertError, Ingest};
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
@@ -37,7 +37,6 @@ pub(super) struct Sink<'a> {
     ingest: &'a Ingest,
     files: &'a [PathBuf],
     cancel: &'a CancelToken,
-    progress: &'a dyn Progress,
     total_bytes: u64,
     bytes: AtomicU64,
     rows: AtomicU64,
@@ -53,13 +52,12 @@ impl<'a> Sink<'a> {
         files: &'a [PathBuf],
         allowed: u64,
         cancel: &'a CancelToken,
-        (progress, total_bytes): (&'a dyn Progress, u64),
+        total_bytes: u64,
     ) -> Self {
         Self {
             ingest,
             files,
             cancel,
-            progress,
             total_bytes,
             bytes: AtomicU64::new(0),
             rows: AtomicU64::new(0),
@@ -83,7 +81,8 @@ impl<'a> Sink<'a> {
     /// Counts bytes that were read.
     pub(super) fn advance(&self, bytes: u64) {
         let done = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.progress.update(done.min(self.total_bytes), self.total_bytes, self.rows.load(Ordering::Relaxed));
+        let (total, records) = (self.total_bytes, self.rows.load(Ordering::Relaxed));
+        self.cancel.report(StatementProgress { done: done.min(total), total, records });
     }
 
     /// Adds the records of a batch, of which record `i` stands at `place(i)` of file `file`.

@@ -1,7 +1,7 @@
 //! Loads from end to end, through a database in memory.
 
-use crate::load::{LoadOptions, Progress};
-use crate::{Connection, Database, Error};
+use crate::load::{LoadOptions, LoadReport};
+use crate::{Connection, Database, Error, Result, StatementHandle, StatementProgress};
 use arrow::array::{
     ArrayRef, AsArray, DictionaryArray, Int32Array, Int64Array, ListBuilder, RecordBatch, StringArray, StringBuilder,
 };
@@ -16,7 +16,6 @@ use parquet::schema::parser::parse_message_type;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 fn connect(threads: usize) -> Connection {
     let connection = Database::in_memory().expect("a database").connect();
@@ -69,7 +68,7 @@ fn parquet_in_lanes_keeps_the_order_of_records_and_files() {
     write_parquet(&folder.path().join("2.parquet"), &[batch(10_000..12_000)], 300);
     for threads in [1, 2, 5] {
         let connection = connect(threads);
-        let report = connection.load(&[folder.path().to_owned()], &into("t"), &()).expect("a load");
+        let report = connection.load(&[folder.path().to_owned()], &into("t"), &StatementHandle::new()).expect("a load");
         assert_eq!(report.rows, 12_000);
         assert_counts(&connection, "\"N\"", 12_000);
         assert_eq!(integers(&connection, "SELECT count(w) FROM t"), [Some(8000)]);
@@ -94,7 +93,7 @@ fn arrow_files_and_streams_load_alike() {
     writer.finish().expect("an end");
     for name in ["plain.arrow", "packed.feather", "s.arrows"] {
         let connection = connect(3);
-        assert_eq!(connection.load(&[path(name)], &into("t"), &()).expect(name).rows, 4000);
+        assert_eq!(connection.load(&[path(name)], &into("t"), &StatementHandle::new()).expect(name).rows, 4000);
         assert_counts(&connection, "\"N\"", 4000);
     }
 }
@@ -111,7 +110,7 @@ fn a_text_of_many_parts_keeps_its_order() {
         paths.push(path);
     }
     let connection = connect(4);
-    assert_eq!(connection.load(&paths, &into("t"), &()).expect("a load").rows, 800_000);
+    assert_eq!(connection.load(&paths, &into("t"), &StatementHandle::new()).expect("a load").rows, 800_000);
     assert_counts(&connection, "n", 800_000);
     let wrong = "SELECT count(*) FROM t WHERE word <> 'a \"long\"\nword' OR x <> n % 100 + 0.25";
     assert_eq!(integers(&connection, wrong), [Some(0)]);
@@ -125,7 +124,7 @@ fn what_a_table_can_not_hold_is_refused_by_name() {
     lists.append_value([Some("a")]);
     let batch = RecordBatch::try_from_iter([("tags", Arc::new(lists.finish()) as ArrayRef)]).expect("a batch");
     write_parquet(&path, &[batch], 10);
-    let error = connect(1).load(&[path], &into("t"), &()).expect_err("a list").to_string();
+    let error = connect(1).load(&[path], &into("t"), &StatementHandle::new()).expect_err("a list").to_string();
     assert!(error.contains("column 'tags'") && error.contains("List"), "{error}");
 }
 
@@ -136,53 +135,64 @@ fn files_of_other_columns_are_refused() {
     write_parquet(&paths[0], &[batch(0..10)], 10);
     let other = RecordBatch::try_from_iter([("N", Arc::new(Int32Array::from(vec![1])) as ArrayRef)]).expect("a batch");
     write_parquet(&paths[1], std::slice::from_ref(&other), 10);
-    let error = connect(2).load(&paths, &into("t"), &()).expect_err("other columns").to_string();
+    let error = connect(2).load(&paths, &into("t"), &StatementHandle::new()).expect_err("other columns").to_string();
     assert!(error.contains("b.parquet") && error.contains("1 instead of 2"), "{error}");
     let connection = connect(2);
     connection.execute("CREATE TABLE t (n INT, m INT DEFAULT 7)").expect("a table");
-    connection.load(&paths[1..], &into("t"), &()).expect("a column less");
+    connection.load(&paths[1..], &into("t"), &StatementHandle::new()).expect("a column less");
     assert_eq!(integers(&connection, "SELECT m FROM t"), [Some(7)]);
     let words = RecordBatch::try_from_iter([("n", Arc::new(StringArray::from(vec!["1", "x"])) as ArrayRef)]);
     write_parquet(&paths[0], &[words.expect("a batch")], 10);
-    let error = connection.load(&paths[..1], &into("t"), &()).expect_err("no number").to_string();
+    let error = connection.load(&paths[..1], &into("t"), &StatementHandle::new()).expect_err("no number").to_string();
     assert!(error.contains("row 2") && error.contains("'x'"), "{error}");
     let options = LoadOptions { skip_bad: 1, ..into("t") };
-    let report = connection.load(&paths[..1], &options, &()).expect("one row is skipped");
+    let report = connection.load(&paths[..1], &options, &StatementHandle::new()).expect("one row is skipped");
     assert_eq!((report.rows, report.skipped.len()), (1, 1));
 }
 
-/// Cancels at the first sign of progress, and sees that progress only grows.
-struct Watch {
-    connection: Connection,
-    cancels: bool,
-    done: AtomicU64,
-}
-
-impl Progress for Watch {
-    fn update(&self, done: u64, total: u64, _rows: u64) {
-        assert!(done <= total);
-        self.done.fetch_max(done, Ordering::Relaxed);
-        if self.cancels {
-            self.connection.cancel_handle().cancel();
+/// Loads while another thread looks how far it is, until `seen` says that it has seen enough.
+fn watched(
+    load: impl FnOnce(&StatementHandle) -> Result<LoadReport> + Send,
+    mut seen: impl FnMut(&StatementHandle, StatementProgress) -> bool,
+) -> Result<LoadReport> {
+    let handle = StatementHandle::new();
+    std::thread::scope(|scope| {
+        let load = scope.spawn(|| load(&handle));
+        while !load.is_finished() && !handle.progress().is_some_and(|progress| seen(&handle, progress)) {
+            std::thread::yield_now();
         }
-    }
+        load.join().expect("no panic")
+    })
 }
 
 #[test]
-fn progress_reaches_the_end_and_cancelling_leaves_nothing() {
+fn progress_grows_and_cancelling_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("n.csv");
     let text: String = (0..500_000).map(|row| format!("{row}\n")).collect();
     std::fs::write(&path, &text).expect("a file");
     let connection = connect(2);
-    let mut watch = Watch { connection: connection.clone(), cancels: true, done: AtomicU64::new(0) };
     let options = LoadOptions { header: Some(false), ..into("t") };
-    let error = connection.load(std::slice::from_ref(&path), &options, &watch).expect_err("cancelled");
-    assert!(matches!(error, Error::Cancelled), "{error}");
-    assert!(connection.table("t").is_err(), "a cancelled load makes no table");
-    watch.cancels = false;
-    connection.load(&[path], &options, &watch).expect("a load");
-    assert_eq!(watch.done.into_inner(), text.len() as u64);
+    let load = |handle: &StatementHandle| connection.load(std::slice::from_ref(&path), &options, handle);
+    // A load that was faster than the look at it is tried again.
+    let cancelled = (0..20).any(|_| {
+        let loaded = watched(load, |handle, _| {
+            handle.cancel();
+            true
+        });
+        let cancelled = loaded.is_err_and(|error| matches!(error, Error::Cancelled));
+        assert_ne!(connection.table("t").is_ok(), cancelled, "a cancelled load makes no table");
+        connection.execute("DROP TABLE IF EXISTS t").expect("a statement");
+        cancelled
+    });
+    assert!(cancelled);
+    let mut before = 0;
+    let loaded = watched(load, |_, StatementProgress { done, total, records }| {
+        assert!((before..=total).contains(&done) && total == text.len() as u64 && records <= 500_000);
+        before = done;
+        false
+    });
+    assert_eq!(loaded.expect("a load").rows, 500_000);
 }
 
 #[test]
@@ -195,7 +205,7 @@ fn many_bad_rows_are_all_told() {
     let connection = connect(2);
     connection.execute("CREATE TABLE t (n INT NOT NULL CHECK (n <> 19999), w VARCHAR)").expect("a table");
     let options = LoadOptions { skip_bad: 10_000, ..into("t") };
-    let report = connection.load(&[path], &options, &()).expect("a load");
+    let report = connection.load(&[path], &options, &StatementHandle::new()).expect("a load");
     assert_eq!((report.rows, report.skipped.len()), (13_332, 6668));
     assert!(report.skipped[1].contains("n.csv:5, column 'n'"), "{}", report.skipped[1]);
     assert!(report.skipped[6667].contains("n.csv:20001") && report.skipped[6667].contains("CHECK"));
@@ -207,7 +217,9 @@ fn types_that_are_more_than_their_bytes_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let connection = connect(1);
     let refused = |path: &Path| {
-        let error = connection.load(&[path.to_owned()], &into("t"), &()).expect_err("a type that no table has");
+        let error = connection
+            .load(&[path.to_owned()], &into("t"), &StatementHandle::new())
+            .expect_err("a type that no table has");
         assert!(matches!(error, Error::Unsupported(_)), "{error}");
         error.to_string()
     };
@@ -237,7 +249,7 @@ fn blank_lines_of_one_column_are_nulls() {
         (0..900_000).map(|row| if row % 3 == 0 { "\r\n".to_owned() } else { format!("{row}\r\n") }).collect();
     std::fs::write(&path, format!("n\r\n{text}")).expect("a file");
     let connection = connect(2);
-    assert_eq!(connection.load(&[path], &into("t"), &()).expect("a load").rows, 900_000);
+    assert_eq!(connection.load(&[path], &into("t"), &StatementHandle::new()).expect("a load").rows, 900_000);
     assert_eq!(integers(&connection, "SELECT count(*) FROM t WHERE n IS NULL"), [Some(300_000)]);
     assert_eq!(integers(&connection, "SELECT sum(n) FROM t"), [Some((0..900_000).filter(|row| row % 3 > 0).sum())]);
 }
@@ -250,14 +262,17 @@ fn a_first_record_longer_than_the_sample_is_read() {
     std::fs::write(&quoted, format!("n,w\n7,\"{}\"\n8,y\n", "x\ny".repeat(3_000_000))).expect("a file");
     let connection = connect(1);
     for (path, length) in [(long, 5_500_000), (quoted, 9_000_000)] {
-        connection.load(&[path], &into("t"), &()).expect("a load");
+        connection.load(&[path], &into("t"), &StatementHandle::new()).expect("a load");
         assert_eq!(integers(&connection, "SELECT length(w) FROM t WHERE n = 7"), [Some(length)]);
         assert_eq!(integers(&connection, "SELECT n FROM t ORDER BY n"), [Some(7), Some(8)]);
         connection.execute("DROP TABLE t").expect("dropped");
     }
     let open = folder.path().join("open.csv");
     std::fs::write(&open, format!("n,w\n7,\"{}\n8,y\n", "x".repeat(70 << 20))).expect("a file");
-    let error = connection.load(&[open], &into("u"), &()).expect_err("a quote that is not closed").to_string();
+    let error = connection
+        .load(&[open], &into("u"), &StatementHandle::new())
+        .expect_err("a quote that is not closed")
+        .to_string();
     assert!(
         error.ends_with("open.csv: a record at its beginning is longer than 64 MiB; is a quote not closed?"),
         "{error}"

@@ -1,31 +1,59 @@
 //! Cancellation and progress: one token per running statement, and the list of a connection's running statements.
 
+use crate::session::progress;
 use crate::{Error, Result};
+use datafusion::physical_plan::ExecutionPlan;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// How far a statement that rewrites a table is.
+/// How far a statement is: a query by the records that it has read of its tables, a load by the bytes of its files, and a rewrite
+/// by the records of the table.
 ///
 /// ```
-/// let progress = gingham::StatementProgress { records: 50, total: 200 };
-/// assert_eq!(progress.records * 100 / progress.total, 25);
+/// let progress = gingham::StatementProgress { done: 50, total: 200, records: 50 };
+/// assert_eq!(progress.fraction(), 0.25);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementProgress {
-    /// Records written so far.
-    pub records: u64,
-    /// Records to write.
+    /// The part of `total` that is done.
+    pub done: u64,
+    /// The whole, in records or in bytes; never 0.
     pub total: u64,
+    /// Records that were read or written so far.
+    pub records: u64,
+}
+
+impl StatementProgress {
+    /// The part that is done, from 0 to 1.
+    ///
+    /// ```
+    /// let progress = gingham::StatementProgress { done: 1 << 20, total: 1 << 20, records: 10 };
+    /// assert_eq!(progress.fraction(), 1.0);
+    /// ```
+    pub fn fraction(&self) -> f64 {
+        self.done as f64 / self.total as f64
+    }
 }
 
 /// Tells one statement to stop, and others how far it is. Cloning gives the same token.
 #[derive(Debug, Clone)]
 pub(crate) struct CancelToken {
     state: Arc<watch::Sender<CancelState>>,
-    /// Records done, and in all; both 0 for a statement that does not count.
-    progress: Arc<(AtomicU64, AtomicU64)>,
+    /// The state of the work that the statement is a part of.
+    whole: Option<Arc<watch::Sender<CancelState>>>,
+    progress: Arc<Mutex<Told>>,
+}
+
+/// Where a statement tells how far it is.
+#[derive(Debug, Default)]
+enum Told {
+    #[default]
+    Nowhere,
+    /// It reports.
+    Reported(StatementProgress),
+    /// The operators of its plan count.
+    Plan(Arc<dyn ExecutionPlan>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,27 +67,50 @@ enum CancelState {
 impl CancelToken {
     /// A token that nobody has cancelled.
     pub(crate) fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(CancelState::Running)), progress: Arc::default() }
+        Self { state: Arc::new(watch::Sender::new(CancelState::Running)), whole: None, progress: Arc::default() }
     }
 
-    /// Tells that `records` of `total` are done.
-    pub(crate) fn report(&self, records: u64, total: u64) {
-        self.progress.0.store(records, Ordering::Relaxed);
-        self.progress.1.store(total, Ordering::Relaxed);
+    /// A token of a statement that is a part of this one's work: cancelled with it, and telling by it how far it is.
+    pub(crate) fn part(&self) -> Self {
+        Self { whole: Some(Arc::clone(&self.state)), progress: Arc::clone(&self.progress), ..Self::new() }
     }
 
-    /// What was reported last; `None` for a statement that does not count.
+    /// Tells how far the statement is; not that there is nothing to do.
+    pub(crate) fn report(&self, progress: StatementProgress) {
+        if progress.total > 0 {
+            *self.told() = Told::Reported(progress);
+        }
+    }
+
+    /// Lets the plan that the statement runs tell how far it is.
+    pub(crate) fn watch(&self, plan: &Arc<dyn ExecutionPlan>) {
+        *self.told() = Told::Plan(Arc::clone(plan));
+    }
+
+    /// How far it is; `None` for a statement that does not count.
     pub(crate) fn progress(&self) -> Option<StatementProgress> {
-        let total = self.progress.1.load(Ordering::Relaxed);
-        (total > 0).then(|| StatementProgress { records: self.progress.0.load(Ordering::Relaxed).min(total), total })
+        let plan = match &*self.told() {
+            Told::Nowhere => return None,
+            Told::Reported(progress) => return Some(*progress),
+            Told::Plan(plan) => Arc::clone(plan),
+        };
+        progress::of_plan(&plan)
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks the statement to stop; no effect on one that is past [`CancelToken::commit_point`].
     pub(crate) fn cancel(&self) {
+        self.from_running(CancelState::Cancelled);
+    }
+
+    fn from_running(&self, next: CancelState) {
         self.state.send_if_modified(|state| {
             let running = *state == CancelState::Running;
             if running {
-                *state = CancelState::Cancelled;
+                *state = next;
             }
             running
         });
@@ -67,7 +118,12 @@ impl CancelToken {
 
     /// True once cancelled: for loops that do not await.
     pub(crate) fn is_cancelled(&self) -> bool {
-        *self.state.borrow() == CancelState::Cancelled
+        let own = *self.state.borrow();
+        match own {
+            CancelState::Running => self.whole.as_ref().is_some_and(|whole| *whole.borrow() == CancelState::Cancelled),
+            CancelState::Cancelled => true,
+            CancelState::Committing => false,
+        }
     }
 
     /// [`Error::Cancelled`] once cancelled.
@@ -78,24 +134,33 @@ impl CancelToken {
     /// The last call before changes are committed: an error when the statement was cancelled before, and no cancelling
     /// after. So "cancelled" always means that nothing was changed.
     pub(crate) fn commit_point(&self) -> Result<()> {
-        self.state.send_if_modified(|state| {
-            let running = *state == CancelState::Running;
-            if running {
-                *state = CancelState::Committing;
-            }
-            running
-        });
+        let cancelled = self.is_cancelled();
+        self.from_running(if cancelled { CancelState::Cancelled } else { CancelState::Committing });
         self.check()
     }
 
     /// Waits until cancelled.
     pub(crate) fn cancelled(&self) -> impl Future<Output = ()> + Send + use<> {
+        // The senders live in `token`, so that the waits end by cancellation only.
         let token = self.clone();
         async move {
-            // The sender lives in `token`, so that the wait ends by cancellation only.
-            let _ = token.state.subscribe().wait_for(|state| *state == CancelState::Cancelled).await;
+            let own = asked_to_stop(&token.state);
+            let Some(whole) = &token.whole else { return own.await };
+            tokio::select! {
+                () = own => {}
+                () = asked_to_stop(whole) => {
+                    if !token.is_cancelled() {
+                        // It is past the point where it could be stopped.
+                        std::future::pending().await
+                    }
+                }
+            }
         }
     }
+}
+
+async fn asked_to_stop(state: &watch::Sender<CancelState>) {
+    let _ = state.subscribe().wait_for(|state| *state == CancelState::Cancelled).await;
 }
 
 /// Cancels one statement, and tells how far it is, from any thread.
@@ -113,9 +178,39 @@ pub struct StatementHandle {
     token: CancelToken,
 }
 
+impl Default for StatementHandle {
+    fn default() -> Self {
+        Self { token: CancelToken::new() }
+    }
+}
+
 impl StatementHandle {
-    pub(crate) fn new(token: CancelToken) -> Self {
+    /// A handle for what is run next: a load, say, which another thread may want to cancel. Once cancelled, whatever is run by it
+    /// ends at once.
+    ///
+    /// ```
+    /// use gingham::{Database, Error, StatementHandle, load::LoadOptions};
+    ///
+    /// let handle = StatementHandle::new();
+    /// handle.cancel();
+    /// let connection = Database::in_memory()?.connect();
+    /// let folder = tempfile::tempdir()?;
+    /// let file = folder.path().join("numbers.csv");
+    /// std::fs::write(&file, "n\n1\n2\n")?;
+    /// let options = LoadOptions { table: "t".into(), ..Default::default() };
+    /// assert!(matches!(connection.load(&[file], &options, &handle), Err(Error::Cancelled)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn of(token: CancelToken) -> Self {
         Self { token }
+    }
+
+    pub(crate) fn token(&self) -> &CancelToken {
+        &self.token
     }
 
     /// Cancels the statement; no effect when it has ended, or is about to commit.
@@ -131,11 +226,16 @@ impl StatementHandle {
         self.token.cancel();
     }
 
-    /// How far it is; `None` for a statement that does not count.
+    /// How far it is; `None` before it is planned, after its end, and for a statement that neither reads a table nor loads or
+    /// rewrites one.
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();
-    /// assert_eq!(connection.query("SELECT 1")?.handle().progress(), None);
+    /// connection.execute("CREATE TABLE t AS SELECT value AS n FROM generate_series(1, 1000)")?;
+    /// let mut rows = connection.query("SELECT n FROM t WHERE n > 10")?;
+    /// let handle = rows.handle();
+    /// rows.by_ref().try_for_each(|batch| batch.map(drop))?;
+    /// assert!(handle.progress().is_none_or(|progress| progress.done == 1000));
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn progress(&self) -> Option<StatementProgress> {
@@ -187,6 +287,8 @@ pub(crate) struct RunningGuard {
 
 impl Drop for RunningGuard {
     fn drop(&mut self) {
-        self.running.tokens.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.number);
+        let ended = self.running.tokens.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.number);
+        // The plan holds memory.
+        drop(ended.map(|token| std::mem::take(&mut *token.told())));
     }
 }

@@ -300,6 +300,7 @@ impl StatementContext {
         // EXPLAIN shows a plan, which is not run.
         if !plan.is::<ExplainExec>() {
             self.session.engine.fallbacks.count(&self.settings().fallbacks.take_new());
+            self.cancel.watch(&plan);
         }
         Ok(execute_stream(plan, self.task())?)
     }

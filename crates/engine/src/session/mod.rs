@@ -15,7 +15,7 @@
 //! | `run`, `result` | running a statement on the database's threads, and its rows |
 //! | `settings` | SET and RESET |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
-//! | `cancel` | cancelling, and how far a statement is |
+//! | `cancel`, `progress` | cancelling, and how far a statement is |
 //! | `times` | how long a statement is planned |
 
 mod cancel;
@@ -26,6 +26,7 @@ pub(crate) mod external_files;
 mod information_schema;
 mod memory;
 mod plans;
+mod progress;
 mod result;
 mod run;
 mod settings;
@@ -54,7 +55,7 @@ pub(crate) use transaction::{SessionTransaction, Slot, Use, Writing};
 use crate::Result;
 use crate::recording::Recording;
 use crate::statements::Statement;
-use datafusion::catalog::MemorySchemaProvider;
+use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::SessionState;
 use gingham_storage::TableName;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
@@ -210,6 +211,16 @@ impl Session {
     /// The store of TEMP tables when there is one.
     pub(crate) fn existing_temp_store(&self) -> Option<&Arc<Store>> {
         self.temp.get()
+    }
+
+    /// Names of the tables and views that only this session sees: external, registered and TEMP ones.
+    pub(crate) fn own_names(&self) -> Result<Vec<String>> {
+        let mut names = self.externals.table_names();
+        if let Some(temp) = self.existing_temp_store() {
+            let temp = temp.snapshot()?;
+            names.extend(temp.tables.keys().chain(temp.views.keys()).map(|name| name.table.clone()));
+        }
+        Ok(names)
     }
 
     /// `SET name = value`. Errors name the settings or values that exist.

@@ -3,7 +3,7 @@
 //! A short query is planned for longer than it runs: a count over one condition on 6 million records took 2.1 ms, of
 //! which the scan was 0.6. A plan holds for the very tables that it was made for, so it is kept with the snapshot that
 //! it reads, and goes with it at the next commit. What a plan may depend on besides is its text, the session's settings,
-//! and tables that only the session sees; a session with any of the latter plans anew.
+//! and tables that only the session sees; a text that names one of the latter is planned anew.
 //!
 //! Copies of a plan share nothing that a run changes, but for the values of scalar subqueries, which its expressions hold:
 //! such a plan has a [`PlanLease`], and who comes while it is taken plans anew.
@@ -12,11 +12,10 @@ use crate::Result;
 use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
 use crate::datafusion::fixes::UnwaitedJoins;
-use crate::session::{Session, StatementContext};
+use crate::session::{CancelToken, Session, StatementContext};
 use crate::settings::{Fallback, FallbackCounts};
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
-use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
@@ -132,7 +131,7 @@ pub(crate) struct PlanTraits {
 impl CachedPlan {
     /// The plan kept for `text` under the session's settings and the latest snapshot, unless it has to be waited for.
     pub(crate) fn find(session: &Session, text: &str) -> Result<Option<Self>> {
-        if text.len() > TEXT_BYTES || has_own_tables(session) || session.in_transaction() {
+        if text.len() > TEXT_BYTES || session.in_transaction() || names_own_table(session, text)? {
             return Ok(None);
         }
         let store = &session.engine.store;
@@ -156,12 +155,11 @@ impl CachedPlan {
     }
 
     /// Whether the plan of a statement may be kept, as far as its text and its logical plan, not yet optimised, tell.
-    pub(crate) fn wanted(context: &StatementContext, logical: &LogicalPlan) -> Option<PlanTraits> {
+    pub(crate) fn wanted(context: &StatementContext, logical: &LogicalPlan) -> Result<Option<PlanTraits>> {
         // The snapshot of a transaction is nobody else's.
-        let text = context.text.as_ref().filter(|_| context.transaction.is_none());
-        let fits = text.is_some_and(|text| text.len() <= TEXT_BYTES);
-        let may_keep = fits && context.settings().cache_plans && !has_own_tables(&context.session);
-        if may_keep { wanted_of(logical) } else { None }
+        let text = context.text.as_ref().filter(|text| context.transaction.is_none() && text.len() <= TEXT_BYTES);
+        let Some(text) = text.filter(|_| context.settings().cache_plans) else { return Ok(None) };
+        Ok(if names_own_table(&context.session, text)? { None } else { wanted_of(logical) })
     }
 
     /// Keeps the plan of a statement that is about to run, when it is wanted and would be the same again. Its rows are given by
@@ -217,10 +215,11 @@ impl CachedPlan {
         Arc::clone(&self.schema)
     }
 
-    /// Starts a copy of the plan.
-    pub(crate) fn rows(&self) -> Result<SendableRecordBatchStream> {
+    /// Starts a copy of the plan, which tells by `cancel` how far it is.
+    pub(crate) fn rows(&self, cancel: &CancelToken) -> Result<SendableRecordBatchStream> {
         let ready = self.ready().take();
         let plan = ready.map_or_else(|| self.copy(), Ok)?;
+        cancel.watch(&plan);
         self.counts.count(&self.fallbacks);
         let rows = give_as(&self.schema, execute_stream(plan, Arc::clone(&self.task))?);
         Ok(PlanLease { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))
@@ -284,9 +283,16 @@ fn plans(snapshot: &Snapshot) -> Option<MutexGuard<'_, VecDeque<CachedPlan>>> {
     Some(plans.0.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// True when names may mean something else to this session than to others.
-fn has_own_tables(session: &Session) -> bool {
-    session.existing_temp_store().is_some() || !session.externals.table_names().is_empty()
+/// True when a text may name a table that only this session sees, so that it means something else to others. Views of the
+/// database see no such table.
+fn names_own_table(session: &Session, text: &str) -> Result<bool> {
+    let own = session.own_names()?;
+    if own.is_empty() {
+        return Ok(false);
+    }
+    let text = text.to_lowercase();
+    // A quote within a name is doubled in the text.
+    Ok(own.iter().any(|name| name.contains(['"', '`']) || text.contains(&name.to_lowercase())))
 }
 
 /// What is known of a plan whose text must give the same when it is planned again: all tables are of the snapshot, and no
@@ -430,6 +436,14 @@ mod tests {
         assert!(is_kept(sql));
         connection.execute("INSERT INTO t VALUES (3, 'x')").unwrap();
         assert!(CachedPlan::find(&session, sql).unwrap().is_none(), "it was of another snapshot");
+        // A table of the session's own stands in the way of the texts that name it, and of no other.
+        assert!(is_kept(sql));
+        connection.execute("CREATE TEMP TABLE mine AS SELECT 1 AS a").unwrap();
+        assert!(is_kept(sql) && !is_kept("SELECT a FROM t JOIN Mine USING (a)") && !is_kept("SELECT a FROM mine"));
+        connection.execute("CREATE TEMP TABLE t AS SELECT 1 AS a, 'x' AS b").unwrap();
+        assert!(!is_kept(sql) && !is_kept("SELECT a FROM \"t\""));
+        connection.execute("DROP TABLE t").unwrap();
+        assert!(is_kept(sql), "the table of the database again");
         connection.execute("SET gingham.cache_plans = false").unwrap();
         assert!(!is_kept(sql));
         connection.execute("SET gingham.cache_plans = true").unwrap();

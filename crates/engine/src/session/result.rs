@@ -135,7 +135,7 @@ impl QueryResult {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn handle(&self) -> StatementHandle {
-        StatementHandle::new(self.cancel.clone())
+        StatementHandle::of(self.cancel.clone())
     }
 
     /// How long the statement was planned, once its first batch was given. The total of one that is no query is all of

@@ -36,13 +36,13 @@ pub(crate) struct Started {
     recording: Option<Recording>,
 }
 
-/// Starts `work`, which runs one statement in the context it is given.
-pub(crate) fn start<F, W>(session: &Arc<Session>, watch: Stopwatch, work: W) -> Result<Started>
+/// Starts `work`, which runs one statement in the context it is given, until it is cancelled by `cancel`.
+pub(crate) fn start<F, W>(session: &Arc<Session>, watch: Stopwatch, cancel: CancelToken, work: W) -> Result<Started>
 where
     W: FnOnce(StatementContext) -> F + Send + 'static,
     F: Future<Output = Result<Outcome>> + Send + 'static,
 {
-    let (begun, cancel, watch) = (Arc::clone(session), CancelToken::new(), Arc::new(watch));
+    let (begun, watch) = (Arc::clone(session), Arc::new(watch));
     let (own, known) = (cancel.clone(), Arc::clone(&watch));
     let (sender, head) = oneshot::channel();
     let work = async move {
@@ -70,12 +70,13 @@ where
 /// Starts a statement whose plan was kept, and with it the schema: nobody has to wait for the threads to tell it.
 pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: CachedPlan) -> Result<Started> {
     let head = ResultHead { schema: kept.schema(), affected: None };
-    let again = kept.at_rest();
+    let (again, cancel) = (kept.at_rest(), CancelToken::new());
+    let own = cancel.clone();
     start_with(
         session,
-        (CancelToken::new(), Arc::new(watch)),
+        (cancel, Arc::new(watch)),
         (Told::Now(head), None),
-        async move { Ok((Outcome::Rows(kept.rows()?), None)) },
+        async move { Ok((Outcome::Rows(kept.rows(&own)?), None)) },
         move || again.make_ready(),
     )
 }
@@ -115,8 +116,6 @@ fn start_with(
     let handle = session.engine.handle()?.clone();
     let session = Arc::clone(session);
     handle.spawn(async move {
-        // Moved in, and so dropped after all that the statement holds. The session has the threads that run this.
-        let (_session, _guard) = (session, guard);
         let drive = drive(work, &watch, &mut head_sender, &sender);
         let result = tokio::select! {
             biased;
@@ -125,6 +124,8 @@ fn start_with(
                 result.unwrap_or_else(|panic| Err(Error::from_panic(panic.as_ref())))
             }
         };
+        // The plan goes with it.
+        drop(guard);
         if let Err(error) = result {
             // Nobody listens any more when the result was dropped.
             match head_sender {
@@ -132,6 +133,9 @@ fn start_with(
                 None => drop(sender.send(Err(error)).await),
             }
         }
+        // It has the threads that run this, and goes after all that the statement held. Who sees the end of the rows may close the
+        // database.
+        drop(session);
         drop(sender);
         after();
     });

@@ -79,7 +79,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::Query(mut query) => {
             query::refuse_ignored(&mut query)?;
             let bound = context.bind(*query, parameters).await?;
-            let wanted = CachedPlan::wanted(context, &bound.plan);
+            let wanted = CachedPlan::wanted(context, &bound.plan)?;
             let plan = context.physical_plan(bound.plan).await?;
             let turn = CachedPlan::keep(context, wanted, &plan, &bound.names)?;
             Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))

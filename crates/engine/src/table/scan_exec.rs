@@ -31,6 +31,7 @@ use gingham_storage::scan::TableScan;
 use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{ColumnId, IntegerSet, Predicate};
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -90,6 +91,11 @@ impl ScanRounds {
             rounds.resize_with(round + 1, Arc::default);
         }
         Arc::clone(&rounds[round])
+    }
+
+    /// The last run.
+    fn last(&self) -> Option<Arc<Round>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1.last().cloned()
     }
 
     /// The scan of the last run that has begun to read.
@@ -319,6 +325,14 @@ impl ScanExec {
         let (shape, dynamic) = (Arc::clone(&self.shape), self.dynamic.clone());
         let join_keys = self.join_keys.clone();
         Ok(PartitionSource { shape, dynamic, join_keys, round: self.rounds.enter(partition) })
+    }
+
+    /// The records that the last run has begun to read, and those that it is to read.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        let scan = &self.shape.scan;
+        let records = |morsels: Range<usize>| morsels.map(|morsel| scan.records(morsel) as u64).sum();
+        let taken = self.rounds.last().map_or(0, |round| round.next.load(Ordering::Relaxed));
+        (records(0..taken.min(scan.morsels())), records(0..scan.morsels()))
     }
 
     fn partitions(&self) -> usize {

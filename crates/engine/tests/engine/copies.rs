@@ -1,7 +1,15 @@
 //! COPY with streams of the program.
 
-use gingham::{Connection, Database, Error};
+use gingham::{Connection, Database, Error, Result, StatementHandle};
 use std::io::{self, Read};
+
+fn copy_in(connection: &Connection, sql: &str, from: &mut dyn Read) -> Result<u64> {
+    connection.copy_in(sql, from, &StatementHandle::new())
+}
+
+fn copy_out(connection: &Connection, sql: &str, to: &mut dyn io::Write) -> Result<u64> {
+    connection.copy_out(sql, to, &StatementHandle::new())
+}
 
 fn table() -> Connection {
     let connection = Database::in_memory().unwrap().connect();
@@ -19,9 +27,13 @@ fn what_is_copied_out_is_copied_in() {
         ["", "(FORMAT csv, HEADER true)", "(FORMAT parquet)", "(FORMAT json)", "(FORMAT arrow)", "(DELIMITER ';')"]
     {
         let mut bytes = Vec::new();
-        assert_eq!(connection.copy_out(&format!("COPY t TO STDOUT {options}"), &mut bytes).unwrap(), 5000, "{options}");
+        assert_eq!(
+            copy_out(&connection, &format!("COPY t TO STDOUT {options}"), &mut bytes).unwrap(),
+            5000,
+            "{options}"
+        );
         let other = table();
-        let copied = other.copy_in(&format!("COPY t FROM STDIN {options}"), &mut bytes.as_slice()).unwrap();
+        let copied = copy_in(&other, &format!("COPY t FROM STDIN {options}"), &mut bytes.as_slice()).unwrap();
         assert_eq!(copied, 5000, "{options}");
         let sums = "SELECT sum(n) AS n, count(word) AS words, sum(x) AS x, max(word) AS word FROM t";
         let [own, theirs] = [&connection, &other].map(|own| own.query(sums).unwrap().collect_batches().unwrap());
@@ -29,11 +41,11 @@ fn what_is_copied_out_is_copied_in() {
     }
     let mut bytes = Vec::new();
     let query = "COPY (SELECT n, x FROM t WHERE n < 3 ORDER BY n) TO STDOUT (HEADER true)";
-    assert_eq!(connection.copy_out(query, &mut bytes).unwrap(), 2);
+    assert_eq!(copy_out(&connection, query, &mut bytes).unwrap(), 2);
     assert_eq!(String::from_utf8(bytes).unwrap(), "n,x\n1,0.25\n2,0.5\n");
     let mut nothing = Vec::new();
     assert_eq!(
-        connection.copy_out("COPY (SELECT n FROM t WHERE n < 0) TO STDOUT (HEADER false)", &mut nothing).unwrap(),
+        copy_out(&connection, "COPY (SELECT n FROM t WHERE n < 0) TO STDOUT (HEADER false)", &mut nothing).unwrap(),
         0
     );
     assert_eq!(nothing, b"");
@@ -42,7 +54,7 @@ fn what_is_copied_out_is_copied_in() {
 #[test]
 fn a_copy_is_all_or_nothing() {
     let connection = table();
-    let error = connection.copy_in("COPY t (n, word) FROM STDIN", &mut "1,a\nx,b\n".as_bytes()).unwrap_err();
+    let error = copy_in(&connection, "COPY t (n, word) FROM STDIN", &mut "1,a\nx,b\n".as_bytes()).unwrap_err();
     assert!(error.to_string().starts_with("STDIN:2, column 'n': "), "{error}");
     assert_eq!(error.sqlstate(), "22P02");
     struct Breaks(u32);
@@ -54,12 +66,12 @@ fn a_copy_is_all_or_nothing() {
             if self.0 < 10 { Ok(row.len()) } else { Err(io::Error::other("the line is dead")) }
         }
     }
-    let error = connection.copy_in("COPY t FROM STDIN", &mut Breaks(0)).unwrap_err();
+    let error = copy_in(&connection, "COPY t FROM STDIN", &mut Breaks(0)).unwrap_err();
     assert!(matches!(&error, Error::Io(text) if text.contains("the line is dead")), "{error}");
     assert_eq!(connection.table("t").unwrap().rows(), 0);
     // In a transaction it is part of that.
     connection.execute("BEGIN").unwrap();
-    assert_eq!(connection.copy_in("COPY t FROM STDIN", &mut "1,a,0.5\n".as_bytes()).unwrap(), 1);
+    assert_eq!(copy_in(&connection, "COPY t FROM STDIN", &mut "1,a,0.5\n".as_bytes()).unwrap(), 1);
     connection.execute("ROLLBACK").unwrap();
     assert_eq!(connection.table("t").unwrap().rows(), 0);
 }
@@ -69,18 +81,18 @@ fn other_statements_are_refused() {
     let connection = table();
     let mut bytes = Vec::new();
     for sql in ["SELECT 1", "COPY t FROM 'file.csv'", "COPY t TO STDOUT"] {
-        assert_eq!(connection.copy_in(sql, &mut io::empty()).unwrap_err().sqlstate(), "22023", "{sql}");
+        assert_eq!(copy_in(&connection, sql, &mut io::empty()).unwrap_err().sqlstate(), "22023", "{sql}");
     }
     for sql in ["SELECT 1", "COPY t TO 'file.csv'", "COPY t FROM STDIN"] {
-        assert_eq!(connection.copy_out(sql, &mut bytes).unwrap_err().sqlstate(), "22023", "{sql}");
+        assert_eq!(copy_out(&connection, sql, &mut bytes).unwrap_err().sqlstate(), "22023", "{sql}");
     }
     for sql in ["COPY t FROM STDIN", "COPY t TO STDOUT", "COPY t FROM PROGRAM 'ls'"] {
         assert_eq!(connection.execute(sql).unwrap_err().sqlstate(), "0A000", "{sql}");
     }
     assert_eq!(
-        connection.copy_in("COPY t FROM STDIN (HEADER perhaps)", &mut io::empty()).unwrap_err().sqlstate(),
+        copy_in(&connection, "COPY t FROM STDIN (HEADER perhaps)", &mut io::empty()).unwrap_err().sqlstate(),
         "22023"
     );
-    assert_eq!(connection.copy_out("COPY nosuch TO STDOUT", &mut bytes).unwrap_err().sqlstate(), "42P01");
-    assert!(connection.copy_in("COPY t FROM STDIN", &mut io::empty()).is_err(), "an empty file has no columns");
+    assert_eq!(copy_out(&connection, "COPY nosuch TO STDOUT", &mut bytes).unwrap_err().sqlstate(), "42P01");
+    assert!(copy_in(&connection, "COPY t FROM STDIN", &mut io::empty()).is_err(), "an empty file has no columns");
 }

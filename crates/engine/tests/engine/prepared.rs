@@ -2,7 +2,7 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, TimeUnit};
-use gingham::{Connection, Database, Error, ScalarValue, TransactionStatus};
+use gingham::{Connection, Database, Error, ScalarValue, StatementHandle, StatementProgress, TransactionStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,7 +165,7 @@ fn many_lists_are_one_insert() {
             let all = [ScalarValue::from(n), word, text("0.45")];
             all[..parameters].to_vec()
         };
-        let inserted = prepared.for_each((0..150).map(|n| Ok(list(n)))).unwrap();
+        let inserted = prepared.for_each((0..150).map(|n| Ok(list(n))), &StatementHandle::new()).unwrap();
         let at_once = rows_of(&connection);
         assert_eq!((inserted, at_once.len()), (if number == 4 { 0 } else { 150 }, 150), "{insert}");
         connection.execute("DELETE FROM t").unwrap();
@@ -176,17 +176,19 @@ fn many_lists_are_one_insert() {
         // A list that fails, at the end, leaves nothing of the others; in a transaction it leaves that as it was.
         connection.execute("DELETE FROM t").unwrap();
         for (wrong, code) in [(7000, "23514"), (i32::MAX, if number == 1 { "22003" } else { "23514" })] {
-            let error = prepared.for_each((0..100).chain([wrong]).map(|n| Ok(list(n)))).unwrap_err();
+            let error =
+                prepared.for_each((0..100).chain([wrong]).map(|n| Ok(list(n))), &StatementHandle::new()).unwrap_err();
             assert_eq!(error.sqlstate(), code, "{insert}: {error}");
             assert_eq!(rows_of(&connection).len(), 0, "{insert}");
         }
         let few = [Ok(list(1)), Ok(list(2)[1..].to_vec())];
-        assert_eq!(prepared.for_each(few).unwrap_err().sqlstate(), "42P02");
+        assert_eq!(prepared.for_each(few, &StatementHandle::new()).unwrap_err().sqlstate(), "42P02");
         assert_eq!(connection.transaction_status(), TransactionStatus::None);
     }
     let update = connection.prepare("UPDATE t SET word = $2 WHERE n = $1").unwrap();
     connection.execute("INSERT INTO t (n) VALUES (1), (2)").unwrap();
-    let changed = update.for_each((1..4).map(|n| Ok(vec![ScalarValue::from(n), text("new")]))).unwrap();
+    let changed =
+        update.for_each((1..4).map(|n| Ok(vec![ScalarValue::from(n), text("new")])), &StatementHandle::new()).unwrap();
     assert_eq!(changed, 2);
 }
 
@@ -304,7 +306,7 @@ fn what_the_program_holds_crosses_threads() {
     crosses::<gingham::DatabaseOptions>();
     crosses::<Connection>();
     crosses::<gingham::Prepared>();
-    crosses::<gingham::StatementHandle>();
+    crosses::<StatementHandle>();
     crosses::<gingham::CancelHandle>();
     crosses::<Error>();
     fn moves<T: Send>() {}
@@ -351,4 +353,75 @@ fn timestamps_keep_their_units() {
     let prepared = connection.prepare("SELECT $1 AS t").unwrap();
     let batches = prepared.query(&[value]).unwrap().collect_batches().unwrap();
     assert_eq!(batches[0].schema().field(0).data_type(), &DataType::Timestamp(TimeUnit::Nanosecond, None));
+}
+
+/// What a statement told of its progress while it ran.
+fn seen(connection: &Connection, sql: &str) -> Vec<StatementProgress> {
+    let running = connection.start(sql).unwrap();
+    let handle = running.handle();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| running.wait().unwrap().collect_batches().unwrap());
+        let mut seen = Vec::new();
+        while !run.is_finished() {
+            seen.extend(handle.progress());
+        }
+        run.join().unwrap();
+        assert_eq!(handle.progress(), None, "it has ended");
+        seen
+    })
+}
+
+#[test]
+fn progress_grows_while_a_query_runs() {
+    let connection = Database::in_memory().unwrap().connect();
+    connection
+        .execute("CREATE TABLE t AS SELECT value AS n, value % 1000 AS g FROM generate_series(1, 1000000)")
+        .unwrap();
+    let queries = [
+        "SELECT g, sum(n) FROM t GROUP BY g",
+        "SELECT n FROM t WHERE g * 7 > 3000",
+        "SELECT count(DISTINCT a.n) FROM t a JOIN t b ON a.n = b.n + 1",
+        "INSERT INTO t SELECT n, g FROM t WHERE g * 7 < 0",
+    ];
+    for execution in ["auto", "datafusion"] {
+        connection.execute(&format!("SET gingham.execution = '{execution}'")).unwrap();
+        for sql in queries {
+            // The second time by the plan that was kept, where one is. One that was faster than the look at it is run again.
+            for _ in 0..2 {
+                let seen = (0..20).map(|_| seen(&connection, sql)).find(|seen| seen.len() > 1).unwrap_or_else(|| panic!("no look at {sql}, {execution}"));
+                assert!(seen.is_sorted_by_key(|progress| progress.done), "{sql} {seen:?}");
+                assert!(seen.iter().all(|progress| progress.done <= progress.total), "{sql} {seen:?}");
+                // Who reads the same of a table twice reads it once.
+                let tables = if sql.contains("JOIN") && execution == "datafusion" { 2 } else { 1 };
+                assert_eq!(seen[0].total, tables * 1_000_000, "{sql}");
+            }
+        }
+    }
+    assert_eq!(connection.progress(), None);
+}
+
+#[test]
+fn a_handle_cancels_what_runs_by_it_and_nothing_else() {
+    let connection = Database::in_memory().unwrap().connect();
+    connection.execute("CREATE TABLE t (n BIGINT)").unwrap();
+    let insert = connection.prepare("INSERT INTO t SELECT $1 WHERE $1 >= 0").unwrap();
+    let (handle, other) =
+        (StatementHandle::new(), connection.query("SELECT * FROM generate_series(1, 10000000)").unwrap());
+    let mut given = 0_i64;
+    let lists = std::iter::from_fn(|| {
+        given += 1;
+        // Cancelled between two statements, and after some were run.
+        if given == 20_000 {
+            handle.cancel();
+        }
+        Some(Ok(vec![ScalarValue::from(given)]))
+    });
+    assert!(matches!(insert.for_each(lists, &handle), Err(Error::Cancelled)));
+    assert_eq!(connection.table("t").unwrap().rows(), 0);
+    let rows: usize = other.map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, 10_000_000);
+    assert!(
+        matches!(insert.for_each([Ok(vec![ScalarValue::from(1)])], &handle), Err(Error::Cancelled)),
+        "once cancelled"
+    );
 }

@@ -22,7 +22,7 @@ use gingham_storage::scan::TableScan;
 use gingham_storage::{Caches, ColumnId};
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -58,6 +58,8 @@ pub struct QueryInputs {
     pub morsels: Option<Range<usize>>,
     /// The instruction set of its kernels.
     pub isa: Isa,
+    /// The records of scans that were read are added here as the run goes on.
+    pub read: Arc<AtomicU64>,
 }
 
 /// A pipeline's plan, and the code that was made for it.

@@ -425,6 +425,9 @@ impl PipelineExecution {
             _ => None,
         };
         let given = self.morsels.run(morsel, narrowed.as_deref(), &self.course, flow)?;
+        if let Morsels::Scan { scan, .. } = &self.morsels {
+            self.run.given.read.fetch_add(scan.records(morsel) as u64, Ordering::Relaxed);
+        }
         if let (Some(best), PipelineEnd::Rows { columns, .. }, true) = (&self.best, &self.course.ready.end, given > 0) {
             flow.change_last(morsel, |chunk| best.kept(chunk, columns));
         }

@@ -1,7 +1,7 @@
 //! `ALTER TABLE t SET (layout = '…', sort_by = '…')` and `ALTER TABLE t ALTER COLUMN c SET (packing = 'vbp', …)`: the table is written
 //! anew in its new design and order, all or nothing, while others read the old records.
 
-use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::session::{Outcome, StatementContext, StatementProgress, did_you_mean};
 use crate::sql::alter_design::{AlterDesign, DesignChange};
 use crate::sql::layout;
 use crate::sql::names::fold;
@@ -31,7 +31,7 @@ pub(crate) async fn run(context: &StatementContext, statement: AlterDesign) -> R
             // Our error travels beside the store's, which has an error type of its own.
             let mut own = None;
             let mut watch = |records, total| {
-                cancel.report(records, total);
+                cancel.report(StatementProgress { done: records, total, records });
                 // With the last record there is nothing left but the commit.
                 let ended = if records == total { cancel.commit_point() } else { cancel.check() };
                 ended.map_err(|error| {

@@ -28,6 +28,7 @@ pub(crate) async fn each(
     work: impl Fn(usize, RecordBatch) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     let work = Arc::new(work);
+    context.cancel.watch(&plan);
     let streams = execute_stream_partitioned(plan, context.task())?;
     let mut lanes = JoinSet::new();
     for (lane, mut stream) in streams.into_iter().enumerate() {

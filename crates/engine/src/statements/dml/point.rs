@@ -18,7 +18,6 @@ use crate::table::{datum, scalar};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
-use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -48,7 +47,7 @@ pub(crate) fn select(
     let Some(select) = plain_select(query) else { return Ok(None) };
     let ([from], Some(condition)) = (select.from.as_slice(), &select.selection) else { return Ok(None) };
     let Some(name) = plain_name(from) else { return Ok(None) };
-    if !is_offered(session, &name) {
+    if !is_offered(session, &name)? {
         return Ok(None);
     }
     let Some(table) = session.pinned_table(&name)? else { return Ok(None) };
@@ -68,12 +67,11 @@ pub(crate) fn select(
 }
 
 /// Whether a name means one of the database's tables as they were committed last, and DataFusion is not asked for by name.
-fn is_offered(session: &Session, name: &TableName) -> bool {
-    let external = name.schema == DEFAULT_SCHEMA && session.externals.table_exist(&name.table);
-    !external
-        && session.existing_temp_store().is_none()
-        && !session.in_transaction()
+fn is_offered(session: &Session, name: &TableName) -> Result<bool> {
+    let offered = !session.in_transaction()
         && session.with_settings(|settings| settings.execution != Execution::DataFusion)
+        && !session.own_names()?.contains(&name.table);
+    Ok(offered)
 }
 
 fn one_row(schema: &SchemaRef, columns: &[&ColumnDefinition], values: &[Datum]) -> Result<RecordBatch> {

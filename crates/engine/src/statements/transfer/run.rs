@@ -48,7 +48,7 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let table = schema + &quoted(&name.table);
     let options = LoadOptions { table, ..options };
     let (own, store) = (context.clone(), Arc::clone(&target.store));
-    let report = context.in_line(&store, move || load_files(&own, &[file], &options, listed.as_deref(), &())).await?;
+    let report = context.in_line(&store, move || load_files(&own, &[file], &options, listed.as_deref())).await?;
     Ok(Outcome::Affected(report.rows))
 }
 

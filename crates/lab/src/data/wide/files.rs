@@ -6,7 +6,7 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use gingham::load::LoadOptions;
-use gingham::{Connection, Database};
+use gingham::{Connection, Database, StatementHandle};
 use std::path::Path;
 
 /// Loads `file` as a table named `table`, asks `query` of it (or of tables loaded before), and encodes each column of the
@@ -37,7 +37,7 @@ pub fn load_csv(files: &[(&str, &Path)], query: &str) -> Result<Wide, Error> {
 
 fn load(connection: &Connection, table: &str, file: &Path) -> Result<(), Error> {
     let options = LoadOptions { table: table.to_string(), ..LoadOptions::default() };
-    let loaded = connection.load(&[file.to_path_buf()], &options, &());
+    let loaded = connection.load(&[file.to_path_buf()], &options, &StatementHandle::new());
     loaded.map(|_| ()).map_err(|error| Error::Data(format!("{}: {error}", file.display())))
 }
 

@@ -2,8 +2,8 @@
 
 use crate::experiment::{Bench, Error, Mode};
 use crate::tpch::{TpchTable, create_tables, generate_in_order, queries};
-use gingham::Database;
 use gingham::load::LoadOptions;
+use gingham::{Database, StatementHandle};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -215,7 +215,7 @@ fn loaded(bench: &Bench, table: &str, file: &str) -> Result<Database, Error> {
     let database = Database::in_memory().map_err(failed)?;
     let path: PathBuf = bench.settings.data.clone().unwrap_or_default().join(file);
     let options = LoadOptions { table: table.to_owned(), ..LoadOptions::default() };
-    database.connect().load(&[path], &options, &()).map_err(failed)?;
+    database.connect().load(&[path], &options, &StatementHandle::new()).map_err(failed)?;
     Ok(database)
 }
 

@@ -56,7 +56,10 @@ pub(crate) fn change_now(
     parameters: Option<&ParamValues>,
 ) -> Result<Option<u64>> {
     let Some(Plain { from, assignments, condition }) = plain(statement) else { return Ok(None) };
-    let Some(name) = plain_name(from).filter(|name| is_offered(session, name)) else { return Ok(None) };
+    let Some(name) = plain_name(from) else { return Ok(None) };
+    if !is_offered(session, &name)? {
+        return Ok(None);
+    }
     let store = &session.engine.store;
     let Some(table) = session.pinned_table(&name)? else { return Ok(None) };
     let Some(change) = PointChange::of(&table, condition, &assignments, parameters) else { return Ok(None) };

@@ -1,0 +1,132 @@
+//! A statement with the names of its parameters, and the values that they are given.
+
+use crate::connection::Connection;
+use crate::connection::launch::{self, Caller};
+use crate::connection::running::RunningStatement;
+use crate::recording::with_values;
+use crate::session::{Session, Started, wait};
+use crate::sql::parse;
+use crate::statements::{self, Statement};
+use crate::{Error, QueryResult, Result};
+use datafusion::common::{ParamValues, ScalarValue};
+use gingham_storage::SqlState;
+use std::sync::Arc;
+
+/// Values of a statement's parameters: by their numbers, or by their names.
+///
+/// ```
+/// use gingham::{ScalarValue, Values};
+///
+/// let numbered = Values::from([ScalarValue::from(1), ScalarValue::from("one")]);
+/// let named = Values::from([("n", ScalarValue::from(1)), ("word", ScalarValue::from("one"))]);
+/// assert!(matches!((numbered, named), (Values::Numbered(_), Values::Named(_))));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// For `$1`, `$2`, …, or for each `?` in turn.
+    Numbered(Vec<ScalarValue>),
+    /// For each `$name`, in any order.
+    Named(Vec<(String, ScalarValue)>),
+}
+
+impl<const N: usize> From<[ScalarValue; N]> for Values {
+    fn from(values: [ScalarValue; N]) -> Self {
+        Self::Numbered(values.into())
+    }
+}
+
+impl<const N: usize> From<[(&str, ScalarValue); N]> for Values {
+    fn from(values: [(&str, ScalarValue); N]) -> Self {
+        Self::Named(values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+impl Connection {
+    /// Runs one statement with values for its parameters, which stand as `$1`, as `?` or as `$name`. A statement that is run often is
+    /// [prepared](Connection::prepare) instead.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let rows = connection.query_with("SELECT $high - $low AS n", [("low", 2.into()), ("high", 44.into())])?;
+    /// assert_eq!(ScalarValue::try_from_array(rows.collect_batches()?[0].column(0), 0)?, ScalarValue::from(42));
+    /// connection.query_with("CREATE TABLE t AS SELECT ? AS word", [ScalarValue::from("one")])?;
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn query_with(&self, sql: &str, values: impl Into<Values>) -> Result<QueryResult> {
+        let parsed = ParsedStatement::of(sql)?;
+        wait(parsed.begin(self.session(), &parsed.in_order(values.into())?, Caller::waits())?.result())
+    }
+
+    /// Starts one statement with values for its parameters, and gives it at once, as [`Connection::start`] does.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let running = connection.start_with("SELECT ? + 1 AS n", [ScalarValue::from(41)])?;
+    /// assert_eq!(running.wait()?.collect_batches()?[0].num_rows(), 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn start_with(&self, sql: &str, values: impl Into<Values>) -> Result<RunningStatement> {
+        let parsed = ParsedStatement::of(sql)?;
+        let values = parsed.in_order(values.into())?;
+        Ok(RunningStatement::new(parsed.begin(self.session(), &values, Caller::goes_on())?))
+    }
+}
+
+/// A statement and the names of its parameters.
+#[derive(Debug, Clone)]
+pub(super) struct ParsedStatement {
+    /// Its text with its parameters as numbers.
+    text: Arc<str>,
+    pub(super) statement: Statement,
+    /// Names of `$1`, `$2`, …; `None` for those that are written as a number or as `?`.
+    pub(super) names: Arc<[Option<String>]>,
+}
+
+impl ParsedStatement {
+    pub(super) fn of(sql: &str) -> Result<Self> {
+        let statement = statements::parse_single(sql)?;
+        let (parameters, text) = parse::parameters(sql)?;
+        Ok(Self { text: text.into(), statement, names: parameters.names.into() })
+    }
+
+    /// Values in the order of their parameters' numbers.
+    pub(super) fn in_order(&self, values: Values) -> Result<Vec<ScalarValue>> {
+        match values {
+            Values::Numbered(values) => Ok(values),
+            Values::Named(values) => self.by_name(&values),
+        }
+    }
+
+    /// Values that are given by the names of their parameters, in the order of their numbers.
+    pub(super) fn by_name<S: AsRef<str>>(&self, values: &[(S, ScalarValue)]) -> Result<Vec<ScalarValue>> {
+        let known = |wanted: &str| self.names.iter().flatten().any(|name| name == wanted);
+        if let Some((name, _)) = values.iter().find(|(name, _)| !known(name.as_ref())) {
+            let text = format!("the statement has no parameter ${}", name.as_ref());
+            return Err(Error::invalid(SqlState::UndefinedParameter, text));
+        }
+        let value = |(number, name): (usize, &Option<String>)| {
+            let given = values.iter().find(|(given, _)| Some(given.as_ref()) == name.as_deref());
+            given.map(|(_, value)| value.clone()).ok_or_else(|| {
+                let name = name.clone().unwrap_or_else(|| (number + 1).to_string());
+                Error::invalid(SqlState::UndefinedParameter, format!("parameter ${name} has no value"))
+            })
+        };
+        self.names.iter().enumerate().map(value).collect()
+    }
+
+    /// Starts it with values for `$1`, `$2`, ….
+    pub(super) fn begin(&self, session: &Arc<Session>, values: &[ScalarValue], caller: Caller) -> Result<Started> {
+        if values.len() != self.names.len() {
+            let text =
+                format!("the statement has {} parameters, and {} values are given", self.names.len(), values.len());
+            return Err(Error::invalid(SqlState::UndefinedParameter, text));
+        }
+        let recording = session.recording(|| with_values(&self.text, values));
+        let given = ParamValues::from(values.to_vec());
+        Ok(launch::statement(session, &self.statement, Some(given), caller)?.recorded(recording))
+    }
+}
