@@ -95,7 +95,7 @@ fn launch(
     caller: Caller,
     text: Option<Arc<str>>,
 ) -> Result<Started> {
-    let command = statements::command(&statement);
+    let command = statements::command(session, &statement);
     let watch = match at_once(session, &statement, parameters.as_ref(), watch, &caller)? {
         AtOnce::Done(started) => return Ok(started.called(command)),
         AtOnce::NotSo(watch) => watch,

@@ -6,9 +6,9 @@ use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, GroupByExpr, JoinOperator, LimitClause, Query, Select, SelectFlavor, SelectItem,
-    SetExpr, Statement as Sql, TableFactor, TableWithJoins, Value, ValueWithSpan, With,
+    SetExpr, Statement as Sql, TableFactor, TableWithJoins, With,
 };
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 /// Refuses a query with a clause that would be ignored, anywhere in it.
@@ -43,22 +43,6 @@ pub(crate) fn apart(statement: Sql) -> (Sql, Option<With>) {
         }
         other => (other, None),
     }
-}
-
-/// Parameters `$1`, `$2`, … of a statement, by name without the `$`.
-pub(crate) fn parameters(statement: &mut Sql) -> Result<BTreeSet<String>> {
-    struct Placeholders(BTreeSet<String>);
-    impl Visit for Placeholders {
-        fn value(&mut self, value: &mut ValueWithSpan) -> Result<()> {
-            if let Value::Placeholder(name) = &value.value {
-                self.0.insert(name.trim_start_matches('$').to_owned());
-            }
-            Ok(())
-        }
-    }
-    let mut found = Placeholders(BTreeSet::new());
-    statement.walk(&mut found)?;
-    Ok(found.0)
 }
 
 const STRANGE_JOIN: &str =

@@ -9,6 +9,7 @@ use crate::session::StatementContext;
 use crate::sql::ignored as query;
 use crate::sql::names::fold;
 use crate::sql::parse::{Statement, query_of};
+use crate::statements::admin::prepare;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -16,8 +17,9 @@ use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, LimitClause, ObjectName, OnConflictAction, OnInsert,
-    Query, SelectItem, SetExpr, Statement as Sql, TableFactor, TableObject, Update, UpdateTableFromKind, Value, With,
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, LimitClause, Merge, MergeAction, MergeInsertKind,
+    ObjectName, OnConflictAction, OnInsert, Query, SelectItem, SetExpr, Statement as Sql, TableFactor, TableObject,
+    Update, UpdateTableFromKind, Value, With,
 };
 use gingham_storage::TableDefinition;
 use std::sync::Arc;
@@ -127,6 +129,8 @@ async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementD
         Sql::Insert(insert) => of_insert(context, insert, with.as_ref()).await,
         Sql::Update(update) => of_update(context, update, with.as_ref()).await,
         Sql::Delete(delete) => of_delete(context, delete, with.as_ref()).await,
+        Sql::Merge(merge) => of_merge(context, merge, with.as_ref()).await,
+        Sql::Execute { name, parameters, .. } => of_execute(context, name.as_ref(), &parameters).await,
         Sql::CreateTable(table) => {
             let mut description = StatementDescription::empty();
             if let Some(query) = table.query {
@@ -136,8 +140,6 @@ async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementD
         }
         Sql::ExplainTable { .. }
         | Sql::Explain { .. }
-        | Sql::Execute { .. }
-        | Sql::Merge(_)
         | Sql::Vacuum(_)
         | Sql::OptimizeTable { .. }
         | Sql::ShowCreate { .. }
@@ -200,11 +202,7 @@ async fn of_insert(context: &StatementContext, insert: Insert, with: Option<&Wit
     let mut description = StatementDescription::empty();
     let TableObject::TableName(name) = &insert.table else { return Ok(description) };
     let definition = definition(context, name)?;
-    let types: Vec<Option<DataType>> = if insert.columns.is_empty() {
-        definition.columns.iter().map(|column| Some(column.logical_type.to_arrow())).collect()
-    } else {
-        insert.columns.iter().map(|column| type_of(&definition, column)).collect()
-    };
+    let types = types_of(&definition, &insert.columns);
     if let Some(source) = insert.source {
         of_source(context, &mut description, *source, with, &types).await?;
     }
@@ -278,8 +276,7 @@ async fn of_update(context: &StatementContext, update: Update, with: Option<&Wit
         None => &[],
     };
     let others: String = others.iter().map(|table| format!(", {table}")).collect();
-    let values = update.assignments.iter().filter(|assignment| parameter(&assignment.value).is_none());
-    let values = values.map(|assignment| assignment.value.to_string()).collect();
+    let values = update.assignments.iter().filter_map(|assignment| computed(&assignment.value)).collect();
     let tables = format!("{}{others}", update.table);
     found(context, &mut description, &tables, values, update.selection.as_ref(), with).await?;
     returned(context, &mut description, &tables, update.returning.as_deref(), with).await?;
@@ -294,6 +291,68 @@ async fn of_delete(context: &StatementContext, delete: Delete, with: Option<&Wit
     found(context, &mut description, &tables, Vec::new(), delete.selection.as_ref(), with).await?;
     returned(context, &mut description, &tables, delete.returning.as_deref(), with).await?;
     Ok(description)
+}
+
+async fn of_merge(context: &StatementContext, merge: Merge, with: Option<&With>) -> Result<StatementDescription> {
+    let mut description = StatementDescription::empty();
+    let TableFactor::Table { name, .. } = &merge.table else { return Ok(description) };
+    let definition = definition(context, name)?;
+    let mut values = Vec::new();
+    for clause in &merge.clauses {
+        values.extend(clause.predicate.iter().map(ToString::to_string));
+        match &clause.action {
+            MergeAction::Update(update) => {
+                assigned(context, &mut description, &update.assignments, &definition).await?;
+                values.extend(update.assignments.iter().filter_map(|assignment| computed(&assignment.value)));
+            }
+            MergeAction::Insert(insert) => {
+                let MergeInsertKind::Values(rows) = &insert.kind else { continue };
+                let types = types_of(&definition, &insert.columns);
+                for (value, column) in rows.rows.iter().flat_map(|row| row.content.iter().zip(&types)) {
+                    if let Some(name) = parameter(value) {
+                        description.note(name, column.clone());
+                    }
+                    values.extend(computed(value));
+                }
+            }
+            MergeAction::Delete { .. } => {}
+        }
+    }
+    let tables = format!("{} JOIN {} ON {}", merge.table, merge.source, merge.on);
+    found(context, &mut description, &tables, values, None, with).await?;
+    Ok(description)
+}
+
+/// The description of what EXECUTE executes, with the types that it wants of the parameters that are its values.
+async fn of_execute(
+    context: &StatementContext,
+    name: Option<&ObjectName>,
+    values: &[Expr],
+) -> Result<StatementDescription> {
+    let Some(prepared) = prepare::named(&context.session, name) else {
+        return Ok(StatementDescription { schema: None, parameters: Vec::new() });
+    };
+    let own = Box::pin(describe(context, prepared.statement.clone())).await?;
+    let mut description = StatementDescription { schema: own.schema, parameters: Vec::new() };
+    for (number, value) in values.iter().enumerate() {
+        let wanted = prepared.types.get(number).or_else(|| own.parameters.get(number)?.as_ref());
+        description.value(context, value, wanted).await?;
+    }
+    Ok(description)
+}
+
+/// The text of a value that is computed, and no parameter or DEFAULT.
+fn computed(value: &Expr) -> Option<String> {
+    let default = matches!(value, Expr::Identifier(name) if name.value.eq_ignore_ascii_case("default"));
+    (parameter(value).is_none() && !default).then(|| value.to_string())
+}
+
+/// The types of the columns that are named, or of all of them when none is.
+fn types_of(definition: &TableDefinition, names: &[ObjectName]) -> Vec<Option<DataType>> {
+    match names {
+        [] => definition.columns.iter().map(|column| Some(column.logical_type.to_arrow())).collect(),
+        names => names.iter().map(|name| type_of(definition, name)).collect(),
+    }
 }
 
 /// What finds the records that a statement changes, and computes with them.

@@ -388,7 +388,10 @@ fn progress_grows_while_a_query_runs() {
         for sql in queries {
             // The second time by the plan that was kept, where one is. One that was faster than the look at it is run again.
             for _ in 0..2 {
-                let seen = (0..20).map(|_| seen(&connection, sql)).find(|seen| seen.len() > 1).unwrap_or_else(|| panic!("no look at {sql}, {execution}"));
+                let seen = (0..20)
+                    .map(|_| seen(&connection, sql))
+                    .find(|seen| seen.len() > 1)
+                    .unwrap_or_else(|| panic!("no look at {sql}, {execution}"));
                 assert!(seen.is_sorted_by_key(|progress| progress.done), "{sql} {seen:?}");
                 assert!(seen.iter().all(|progress| progress.done <= progress.total), "{sql} {seen:?}");
                 // Who reads the same of a table twice reads it once.

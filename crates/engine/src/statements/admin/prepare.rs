@@ -1,7 +1,7 @@
 //! PREPARE, EXECUTE and DEALLOCATE: a statement is kept as it was parsed, and planned each time it is executed, so that
 //! it sees the tables of that time.
 
-use crate::session::{Outcome, PreparedStatement, StatementContext, did_you_mean};
+use crate::session::{Outcome, PreparedStatement, Session, StatementContext, did_you_mean};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::sql::parse::Statement;
@@ -11,7 +11,7 @@ use crate::statements::dml::values;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::Statement as Sql;
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Sql};
 use gingham_storage::SqlState;
 use std::sync::{Arc, PoisonError};
 
@@ -21,7 +21,8 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
         return Err(Error::Internal("not PREPARE".into()));
     };
     let name = fold(&name);
-    let prepared = match parse::parse_single(&statement.to_string())? {
+    let text = statement.to_string();
+    let prepared = match parse::parse_single(&text)? {
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
         prepared => prepared,
     };
@@ -43,7 +44,7 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
         .enumerate()
         .map(|(position, data_type)| Ok(types::logical_type(&format!("${}", position + 1), data_type)?.to_arrow()))
         .collect::<Result<Vec<_>>>()?;
-    let needed = query::parameters(&mut statement)?.len();
+    let needed = parse::parameters(&text)?.0.names.len();
     if !types.is_empty() && types.len() != needed {
         return Err(Error::invalid(
             SqlState::SyntaxError,
@@ -83,10 +84,7 @@ pub(crate) async fn execute(
     if !into.is_empty() || !using.is_empty() {
         return Err(unsupported("EXECUTE with INTO or USING".into()));
     }
-    let name = match name.0.as_slice() {
-        [part] => part.as_ident().map(fold),
-        _ => None,
-    };
+    let name = plain(&name);
     let name = name.ok_or_else(|| Error::invalid(SqlState::SyntaxError, "EXECUTE names a prepared statement"))?;
     let prepared = find(context, &name)?;
     let needed = prepared.parameters;
@@ -107,6 +105,19 @@ pub(crate) async fn execute(
         });
     }
     Box::pin(crate::statements::run(context, prepared.statement.clone(), Some(ParamValues::from(given)))).await
+}
+
+fn plain(name: &ObjectName) -> Option<String> {
+    match name.0.as_slice() {
+        [part] => part.as_ident().map(fold),
+        _ => None,
+    }
+}
+
+/// The prepared statement that an EXECUTE names, when there is one.
+pub(crate) fn named(session: &Session, name: Option<&ObjectName>) -> Option<Arc<PreparedStatement>> {
+    let all = session.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get(&plain(name?)?).cloned()
 }
 
 fn cast(
