@@ -1,7 +1,7 @@
 //! A connection: its transactions, and what it tells of the database.
 
 use crate::error::{not_offered, told, unknown_option, wrong_argument, wrong_state};
-use crate::options::{self, quoted};
+use crate::options;
 use crate::rows::reader_of;
 use crate::statement::AdbcStatement;
 use crate::{info, objects};
@@ -11,7 +11,7 @@ use adbc_core::schemas::{GET_STATISTIC_NAMES_SCHEMA, GET_TABLE_TYPES_SCHEMA};
 use adbc_core::{CancelHandle, Connection, Optionable};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchReader, StringArray};
 use arrow::datatypes::Schema;
-use gingham::{TransactionStatus, plain_strings};
+use gingham::{TransactionStatus, plain_strings, quoted};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

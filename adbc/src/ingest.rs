@@ -1,11 +1,10 @@
 //! A stream of Arrow batches into a table: made, appended to, or replaced.
 
 use crate::error::{told, wrong_argument};
-use crate::options::quoted;
 use adbc_core::constants;
 use adbc_core::error::Result;
 use arrow::array::RecordBatchReader;
-use gingham::{Connection, StatementHandle, TransactionStatus};
+use gingham::{Connection, StatementHandle, TransactionStatus, quoted};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The way to treat a table that is there, or is not.

@@ -49,8 +49,3 @@ macro_rules! only_texts {
     };
 }
 pub(crate) use only_texts;
-
-/// A name as SQL reads it letter by letter.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}

@@ -276,6 +276,16 @@ class Connection:
         """The settings, as attributes."""
         return Settings(self)
 
+    def progress(self) -> "float | None":
+        """How far the statement is that was started last, from 0 to 1: of another thread, whose bar it is for. None when nothing
+        runs that reads, loads or rewrites a table.
+
+        >>> import gingham
+        >>> gingham.connect().progress() is None
+        True
+        """
+        return self._core.progress()
+
     def interrupt(self) -> None:
         """Cancels what the connection runs, from another thread."""
         self._core.interrupt()

@@ -84,6 +84,36 @@ def test_interrupt_from_another_thread(connection):
     assert told.value.sqlstate == "57014"
 
 
+def test_progress_from_another_thread(connection):
+    connection.execute("CREATE TABLE t AS SELECT value AS n, value % 1000 AS g FROM generate_series(1, 1000000)")
+    assert connection.progress() is None
+    seen = []
+    # One that was faster than the look at it is run again.
+    while len(seen) < 2:
+        query = threading.Thread(target=connection.execute, args=("SELECT g, count(DISTINCT n) FROM t GROUP BY g",))
+        query.start()
+        while query.is_alive():
+            part = connection.progress()
+            if part is not None:
+                seen.append(part)
+        query.join()
+        if len(seen) < 2:
+            seen.clear()
+    assert seen == sorted(seen)
+    assert 0 <= seen[0] and seen[-1] <= 1
+
+
+def test_an_interrupted_executemany_leaves_other_statements(connection):
+    connection.execute("CREATE TABLE t (n BIGINT)")
+    rows = connection.cursor().execute("SELECT value AS n FROM generate_series(1, 3000000)")
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        connection.executemany("INSERT INTO t SELECT ? WHERE true", ([n] for n in range(300_000)))
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    assert len(rows.fetchall()) == 3_000_000
+
+
 def test_a_fork_is_refused(connection):
     connection.execute("CREATE TABLE t (n INTEGER)")
     child = os.fork()

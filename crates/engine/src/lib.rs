@@ -67,4 +67,5 @@ pub use gingham_storage::{Position, Problem, SqlState};
 pub use session::{
     CommandTag, PlanningTimes, QueryResult, StatementHandle, StatementProgress, TransactionStatus, plain_strings,
 };
+pub use sql::quoted::quoted;
 pub use text::as_text;

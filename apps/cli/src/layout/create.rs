@@ -1,12 +1,12 @@
 //! A table's definition as the CREATE TABLE statement that would make it.
 
-use crate::prompt::in_sql;
+use gingham::quoted;
 use gingham::storage::{ColumnDefinition, ColumnId, TableDefinition};
 
 /// The statement, ending with `;`. References name the numbers of tables only, so they are left to a comment.
 pub fn create_statement(table: &TableDefinition) -> String {
     let names = |columns: &[ColumnId]| {
-        let name = |id: &ColumnId| table.column_by_id(*id).map_or_else(|| format!("#{id}"), |c| in_sql(&c.name));
+        let name = |id: &ColumnId| table.column_by_id(*id).map_or_else(|| format!("#{id}"), |c| quoted(&c.name));
         columns.iter().map(name).collect::<Vec<_>>().join(", ")
     };
     let mut parts: Vec<String> = table.columns.iter().map(column).collect();
@@ -25,18 +25,18 @@ pub fn create_statement(table: &TableDefinition) -> String {
     }
     let schema = match table.name.schema.as_str() {
         gingham::storage::DEFAULT_SCHEMA => String::new(),
-        schema => format!("{}.", in_sql(schema)),
+        schema => format!("{}.", quoted(schema)),
     };
     format!(
         "CREATE TABLE {schema}{} (\n    {}\n) WITH ({});",
-        in_sql(&table.name.table),
+        quoted(&table.name.table),
         parts.join(",\n    "),
         options.join(", ")
     )
 }
 
 fn column(column: &ColumnDefinition) -> String {
-    let mut text = format!("{} {}", in_sql(&column.name), column.logical_type);
+    let mut text = format!("{} {}", quoted(&column.name), column.logical_type);
     if !column.nullable {
         text.push_str(" NOT NULL");
     }

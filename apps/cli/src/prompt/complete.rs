@@ -125,18 +125,10 @@ impl PromptHelper {
         let mut names = Vec::new();
         for batch in batches {
             let Ok(text) = arrow::compute::cast(batch.column(0), &arrow::datatypes::DataType::Utf8) else { continue };
-            names.extend(text.as_string::<i32>().iter().flatten().map(in_sql));
+            names.extend(text.as_string::<i32>().iter().flatten().map(gingham::quoted));
         }
         names
     }
-}
-
-/// A name as SQL has to spell it: in quotes unless it is a plain lower-case word.
-pub fn in_sql(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    let keyword = KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_ok();
-    if plain && !keyword { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 /// Those of `words` that begin as `typed` does, whatever the case; lower-case when the user types lower case.
@@ -204,15 +196,6 @@ mod tests {
     #[test]
     fn keywords_are_sorted_for_the_search() {
         assert!(KEYWORDS.is_sorted());
-    }
-
-    #[test]
-    fn names_are_quoted_where_sql_needs_it() {
-        assert_eq!(in_sql("l_orderkey"), "l_orderkey");
-        assert_eq!(in_sql("playerID"), "\"playerID\"");
-        assert_eq!(in_sql("capital-gain"), "\"capital-gain\"");
-        assert_eq!(in_sql("order"), "\"order\"");
-        assert_eq!(in_sql("2B"), "\"2B\"");
     }
 
     #[test]

@@ -9,7 +9,6 @@ use crate::interrupt;
 use crate::output::Format;
 use crate::script::{Origin, Runner};
 use complete::PromptHelper;
-pub use complete::in_sql;
 use gingham::{Connection, Database};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;

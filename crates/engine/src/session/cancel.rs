@@ -103,10 +103,10 @@ impl CancelToken {
 
     /// Asks the statement to stop; no effect on one that is past [`CancelToken::commit_point`].
     pub(crate) fn cancel(&self) {
-        self.from_running(CancelState::Cancelled);
+        self.leave_running(CancelState::Cancelled);
     }
 
-    fn from_running(&self, next: CancelState) {
+    fn leave_running(&self, next: CancelState) {
         self.state.send_if_modified(|state| {
             let running = *state == CancelState::Running;
             if running {
@@ -135,7 +135,7 @@ impl CancelToken {
     /// after. So "cancelled" always means that nothing was changed.
     pub(crate) fn commit_point(&self) -> Result<()> {
         let cancelled = self.is_cancelled();
-        self.from_running(if cancelled { CancelState::Cancelled } else { CancelState::Committing });
+        self.leave_running(if cancelled { CancelState::Cancelled } else { CancelState::Committing });
         self.check()
     }
 

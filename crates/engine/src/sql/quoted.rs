@@ -16,8 +16,16 @@ pub(crate) fn full_name(name: &TableName) -> String {
     }
 }
 
-/// A name as SQL takes it: bare where the parser takes that for the same name wherever names stand.
-pub(crate) fn quoted(name: &str) -> String {
+/// A name of a table, a column or whatever else has one as SQL takes it, for those who put texts together: bare where the parser
+/// takes that for the same name wherever names stand.
+///
+/// ```
+/// assert_eq!(gingham::quoted("price"), "price");
+/// assert_eq!(gingham::quoted("Unit price"), "\"Unit price\"");
+/// assert_eq!(gingham::quoted("select"), "\"select\"");
+/// assert_eq!(gingham::quoted("12\" records"), "\"12\"\" records\"");
+/// ```
+pub fn quoted(name: &str) -> String {
     let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if is_plain && is_unreserved(name) {

@@ -73,7 +73,8 @@ fn types_and_schemas_are_told_before_it_runs() {
     let connection = Database::in_memory().unwrap().connect();
     connection
         .execute(
-            "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR, c DECIMAL(9,2), d DATE); CREATE VIEW v AS SELECT a FROM t",
+            "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR, c DECIMAL(9,2), d DATE); CREATE VIEW v AS SELECT a FROM t;
+             PREPARE found AS SELECT b FROM t WHERE b = $1 AND a = $2",
         )
         .unwrap();
     let text = Some(DataType::Utf8View);
@@ -93,6 +94,13 @@ fn types_and_schemas_are_told_before_it_runs() {
         ("INSERT INTO t (a) VALUES (?) RETURNING a + 1 AS next, b", vec![int.clone()], vec!["next", "b"]),
         ("UPDATE t SET c = ?, b = upper(b) WHERE a = ?", vec![decimal, int.clone()], vec![]),
         ("DELETE FROM t USING v WHERE t.a = v.a AND t.b = ?", vec![text], vec![]),
+        (
+            "MERGE INTO t USING v AS s ON t.a = s.a AND t.c > $1 WHEN MATCHED AND t.d < $2 THEN UPDATE SET b = $3
+             WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, $4)",
+            vec![decimal.clone(), Some(DataType::Date32), text.clone(), text.clone()],
+            vec![],
+        ),
+        ("EXECUTE found($2, $1)", vec![int.clone(), text.clone()], vec!["b"]),
         ("CREATE TABLE u (x INT)", vec![], vec![]),
         ("BEGIN", vec![], vec![]),
         ("EXPLAIN SELECT a FROM t WHERE a = $1", vec![int], vec!["plan_type", "plan"]),
@@ -273,6 +281,10 @@ fn tags_are_postgresqls() {
         ("BEGIN".into(), "BEGIN"),
         ("ROLLBACK".into(), "ROLLBACK"),
         ("SET gingham.threads = 1".into(), "SET"),
+        ("PREPARE add AS INSERT INTO u VALUES ($1, 2)".into(), "PREPARE"),
+        ("EXECUTE add(5)".into(), "INSERT 0 1"),
+        ("PREPARE all_of_it AS SELECT n FROM u".into(), "PREPARE"),
+        ("EXECUTE all_of_it".into(), "SELECT 3"),
     ] {
         let mut result = connection.query(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         for batch in result.by_ref() {

@@ -216,7 +216,7 @@ fn scan_of(table: &Arc<TableSnapshot>) -> Result<TableScan> {
 
 /// A table's name as SQL has it.
 pub(crate) fn reference(name: &TableName) -> String {
-    format!("\"{}\".\"{}\"", name.schema.replace('"', "\"\""), name.table.replace('"', "\"\""))
+    format!("{}.{}", gingham::quoted(&name.schema), gingham::quoted(&name.table))
 }
 
 /// Bytes of a table's records, wherever they lie.

@@ -4,6 +4,7 @@ use crate::load::{FileFormat, LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::fold;
+use crate::sql::quoted::quoted;
 use crate::statements::dml::insert;
 use crate::statements::{all_of, query_of, writable};
 use crate::{Error, Result};
@@ -42,7 +43,6 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let listed = (!listed.is_empty()).then_some(listed);
     let options = read_options(&copy)?;
     let name = &definition.name;
-    let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
     let temporary = !Arc::ptr_eq(&target.store, &context.session.engine.store);
     let schema = if temporary { String::new() } else { format!("{}.", quoted(&name.schema)) };
     let table = schema + &quoted(&name.table);
