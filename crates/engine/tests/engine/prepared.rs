@@ -92,8 +92,8 @@ fn types_and_schemas_are_told_before_it_runs() {
         ("INSERT INTO t SELECT $1, b, c, d FROM t WHERE c > $2", vec![int.clone(), decimal.clone()], vec![]),
         ("INSERT INTO t (a) VALUES ($1) ON CONFLICT (a) DO UPDATE SET b = $2", vec![int.clone(), text.clone()], vec![]),
         ("INSERT INTO t (a) VALUES (?) RETURNING a + 1 AS next, b", vec![int.clone()], vec!["next", "b"]),
-        ("UPDATE t SET c = ?, b = upper(b) WHERE a = ?", vec![decimal, int.clone()], vec![]),
-        ("DELETE FROM t USING v WHERE t.a = v.a AND t.b = ?", vec![text], vec![]),
+        ("UPDATE t SET c = ?, b = upper(b) WHERE a = ?", vec![decimal.clone(), int.clone()], vec![]),
+        ("DELETE FROM t USING v WHERE t.a = v.a AND t.b = ?", vec![text.clone()], vec![]),
         (
             "MERGE INTO t USING v AS s ON t.a = s.a AND t.c > $1 WHEN MATCHED AND t.d < $2 THEN UPDATE SET b = $3
              WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, $4)",
