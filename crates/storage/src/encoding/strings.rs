@@ -15,8 +15,10 @@ const MAX_ENTRIES: usize = 1 << 16;
 const SAMPLE: usize = 1 << 15;
 /// Most bytes of a value that lies in its Arrow view.
 const INLINE: usize = 12;
-/// Views remembered, a power of two.
-const RECENT: usize = 256;
+/// Views of short values that are remembered: as many as the second cache has room for beside what is coded.
+const SHORT: usize = 1 << 12;
+/// Views of long values that are remembered.
+const LONG: usize = 1 << 8;
 /// Code of NULL until codes are final.
 const NULL: u32 = u32::MAX;
 
@@ -70,11 +72,11 @@ pub(crate) enum EntryLimit {
 /// Codes the column by a dictionary; `None` when it would have too many entries.
 pub(crate) fn try_dictionary(chunks: &[ArrayRef], entries: EntryLimit) -> Option<DictionaryCodes> {
     let rows = chunks.iter().map(|chunk| chunk.len()).sum();
-    let mut interner = Interner::default();
+    let mut interner = Interner::new(rows);
     let mut codes = Vec::with_capacity(rows);
     let (mut present, mut bytes) = (0usize, 0usize);
     for chunk in chunks {
-        interner.forget_views();
+        interner.long.forget();
         let all = for_each(chunk, |value| {
             let Some((view, value)) = value else {
                 codes.push(NULL);
@@ -108,11 +110,12 @@ pub(crate) fn try_dictionary(chunks: &[ArrayRef], entries: EntryLimit) -> Option
 }
 
 /// Distinct byte strings, numbered as they came.
-#[derive(Default)]
 struct Interner {
-    /// Views seen lately and their numbers. Equal views of one chunk are equal values: short ones hold the value, long
-    /// ones its place, and readers of dictionary-coded files give equal values the same place.
-    recent: Vec<(u128, u32)>,
+    /// Views that are the value itself.
+    short: RecentViews,
+    /// Views that say where a value is: equal ones of one chunk are equal values, and readers of dictionary-coded files give equal
+    /// values the same place.
+    long: RecentViews,
     table: HashTable<u32>,
     hashes: Vec<u64>,
     ends: Vec<usize>,
@@ -120,25 +123,30 @@ struct Interner {
 }
 
 impl Interner {
+    /// An empty one for so many values.
+    fn new(values: usize) -> Self {
+        let slots = |most: usize| values.next_power_of_two().min(most);
+        let (short, long) = (RecentViews::new(slots(SHORT)), RecentViews::new(slots(LONG)));
+        let (table, hashes, ends, arena) = Default::default();
+        Self { short, long, table, hashes, ends, arena }
+    }
+
     fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// To be called before values of another chunk.
-    fn forget_views(&mut self) {
-        // No view is so long.
-        self.recent.clear();
-        self.recent.resize(RECENT, (u128::MAX, NULL));
-    }
-
     fn intern(&mut self, view: u128, value: &[u8]) -> u32 {
-        let mixed = (view as u64 ^ (view >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let slot = (mixed >> 32) as usize % RECENT;
-        if self.recent[slot].0 == view {
-            return self.recent[slot].1;
+        let is_short = value.len() <= INLINE;
+        let known = if is_short { self.short.find(view) } else { self.long.find(view) };
+        if let Some(number) = known {
+            return number;
         }
         let number = self.intern_value(value);
-        self.recent[slot] = (view, number);
+        if is_short {
+            self.short.note(view, number);
+        } else {
+            self.long.note(view, number);
+        }
         number
     }
 
@@ -168,6 +176,39 @@ impl Interner {
         let mut order = vec![0; numbers.len()];
         numbers.iter().enumerate().for_each(|(place, number)| order[*number as usize] = place as u32);
         (view_array(numbers.iter().map(|number| entry(*number)), data_type), order)
+    }
+}
+
+/// Views seen lately and their numbers, each in a slot by its bits.
+struct RecentViews {
+    /// A power of two of them.
+    slots: Vec<u128>,
+    numbers: Vec<u32>,
+}
+
+impl RecentViews {
+    fn new(slots: usize) -> Self {
+        // No view is so long.
+        Self { slots: vec![u128::MAX; slots], numbers: vec![NULL; slots] }
+    }
+
+    fn find(&self, view: u128) -> Option<u32> {
+        let slot = self.slot(view);
+        (self.slots[slot] == view).then(|| self.numbers[slot])
+    }
+
+    fn note(&mut self, view: u128, number: u32) {
+        let slot = self.slot(view);
+        (self.slots[slot], self.numbers[slot]) = (view, number);
+    }
+
+    fn forget(&mut self) {
+        self.slots.fill(u128::MAX);
+    }
+
+    fn slot(&self, view: u128) -> usize {
+        let mixed = (view as u64 ^ (view >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & (self.slots.len() - 1)
     }
 }
 
