@@ -337,13 +337,11 @@ impl ColumnEncoder {
             codes.iter().for_each(|code| self.marked[*code as usize] = true);
             return;
         }
-        let Some(sketch) = &mut self.sketch else { return };
-        match (&self.kind, hash_of_code(&self.kind, self.real)) {
-            (EncoderKind::Integers { base }, _) => {
-                insert_all(sketch, codes, |code| hash_integer(base + i128::from(code)))
-            }
-            (_, Some(hash)) => insert_all(sketch, codes, hash),
-            (_, None) => {}
+        if let Some(sketch) = &mut self.sketch {
+            // In sorted columns equal codes follow one another.
+            let mut before = None;
+            let others = codes.iter().filter(|code| before.replace(**code) != Some(**code));
+            insert_codes(sketch, &self.kind, self.real, others.copied());
         }
     }
 
@@ -353,9 +351,9 @@ impl ColumnEncoder {
             let (min, max) = (std::mem::take(min), std::mem::take(max));
             self.set_bounds(&min, &max);
         }
-        if let (Some(sketch), Some(hash)) = (&mut self.sketch, hash_of_code(&self.kind, self.real)) {
+        if let Some(sketch) = &mut self.sketch {
             let seen = self.marked.iter().enumerate().filter(|(_, seen)| **seen);
-            seen.for_each(|(code, _)| sketch.insert(hash(code as u64)));
+            insert_codes(sketch, &self.kind, self.real, seen.map(|(code, _)| code as u64));
         }
         let statistics = ColumnStatistics {
             min: self.min,
@@ -372,29 +370,21 @@ impl ColumnEncoder {
     }
 }
 
-/// Adds the values that codes stand for.
-fn insert_all(sketch: &mut Sketch, codes: &[u64], hash: impl Fn(u64) -> u64) {
-    // In sorted columns equal codes follow one another.
-    let mut before = None;
-    for code in codes {
-        if before != Some(code) {
-            sketch.insert(hash(*code));
-            before = Some(code);
-        }
-    }
-}
-
-/// Hash of the value that a code stands for; `None` for kinds that hash their values themselves.
-fn hash_of_code(kind: &EncoderKind, real: bool) -> Option<Box<dyn Fn(u64) -> u64>> {
+/// Adds the values that codes stand for; those of other kinds are added where they are met.
+fn insert_codes(sketch: &mut Sketch, kind: &EncoderKind, real: bool, codes: impl Iterator<Item = u64>) {
     match *kind {
-        EncoderKind::Integers { base } => Some(Box::new(move |code| hash_integer(base + i128::from(code)))),
+        EncoderKind::Integers { base } => {
+            codes.for_each(|code| sketch.insert(hash_integer(base + i128::from(code))));
+        }
         EncoderKind::Floats(FloatCoding::Scaled { digits, min, .. }) => {
-            Some(Box::new(move |code| hash_float(floats::unscale(min.wrapping_add(code as i64), digits))))
+            codes.for_each(|code| {
+                sketch.insert(hash_float(floats::unscale(min.wrapping_add(code as i64), digits)));
+            });
         }
         EncoderKind::Floats(FloatCoding::Ordered { min, .. }) => {
-            Some(Box::new(move |code| hash_float(unordered(min + code, real))))
+            codes.for_each(|code| sketch.insert(hash_float(unordered(min + code, real))));
         }
-        _ => None,
+        EncoderKind::Wide { .. } | EncoderKind::Dictionary(_) | EncoderKind::Strings { .. } => {}
     }
 }
 
