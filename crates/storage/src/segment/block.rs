@@ -10,6 +10,9 @@ const LEVEL: i32 = 1;
 /// Bytes below which compressing is not tried.
 const MIN_COMPRESSED: usize = 256;
 
+/// Codes whose steps tell that those of most columns are too wide.
+const FEW_STEPS: usize = 64;
+
 /// Turns zones into blocks.
 pub(crate) struct BlockWriter {
     compressor: Option<zstd::bulk::Compressor<'static>>,
@@ -75,10 +78,11 @@ impl BlockWriter {
     /// Packs codes less their minimum, or the steps from code to code when those are clearly narrower.
     fn pack_codes(&mut self, codes: &[u64]) -> BlockHeader {
         let header = header(Packing::BitPacked, codes);
-        if let Some((step, width)) = steps(codes)
-            && header.width >= 4
-            && width * 4 <= u32::from(header.width) * 3
-        {
+        let narrower = |(_, width): &(u64, u32)| header.width >= 4 && width * 4 <= u32::from(header.width) * 3;
+        // Steps of a part are no wider than those of the whole.
+        let few = &codes[..codes.len().min(FEW_STEPS)];
+        let steps_of_all = steps(few).filter(narrower).and_then(|_| steps(codes)).filter(narrower);
+        if let Some((step, width)) = steps_of_all {
             let base = codes[0].wrapping_sub(step);
             self.steps.clear();
             let before = std::iter::once(&base).chain(codes);
