@@ -57,9 +57,9 @@ use crate::recording::Recording;
 use crate::statements::Statement;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::SessionState;
-use gingham_storage::TableName;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
+use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -221,6 +221,16 @@ impl Session {
             names.extend(temp.tables.keys().chain(temp.views.keys()).map(|name| name.table.clone()));
         }
         Ok(names)
+    }
+
+    /// Whether only this session sees what it finds under a name.
+    pub(crate) fn has_own(&self, name: &TableName) -> Result<bool> {
+        if name.schema == DEFAULT_SCHEMA && self.externals.table_exist(&name.table) {
+            return Ok(true);
+        }
+        let Some(temp) = self.existing_temp_store() else { return Ok(false) };
+        let temp = temp.snapshot()?;
+        Ok(temp.tables.keys().chain(temp.views.keys()).any(|own| own.table == name.table))
     }
 
     /// `SET name = value`. Errors name the settings or values that exist.

@@ -70,7 +70,7 @@ pub(crate) fn select(
 fn is_offered(session: &Session, name: &TableName) -> Result<bool> {
     let offered = !session.in_transaction()
         && session.with_settings(|settings| settings.execution != Execution::DataFusion)
-        && !session.own_names()?.contains(&name.table);
+        && !session.has_own(name)?;
     Ok(offered)
 }
 
