@@ -9,6 +9,8 @@ use crate::sql::parse;
 use crate::statements::{self, Statement};
 use crate::{Error, QueryResult, Result};
 use datafusion::common::{ParamValues, ScalarValue};
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::SqlState;
 use std::sync::Arc;
 
@@ -76,6 +78,11 @@ impl Connection {
     }
 }
 
+fn is_prepare(statement: &Statement) -> bool {
+    let Statement::Sql(statement) = statement else { return false };
+    matches!(&**statement, DataFusionStatement::Statement(statement) if matches!(**statement, Sql::Prepare { .. }))
+}
+
 /// A statement and the names of its parameters.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedStatement {
@@ -90,7 +97,9 @@ impl ParsedStatement {
     pub(super) fn of(sql: &str) -> Result<Self> {
         let statement = statements::parse_single(sql)?;
         let (parameters, text) = parse::parameters(sql)?;
-        Ok(Self { text: text.into(), statement, names: parameters.names.into() })
+        // Those within PREPARE are given their values by EXECUTE.
+        let names = if is_prepare(&statement) { Vec::new() } else { parameters.names };
+        Ok(Self { text: text.into(), statement, names: names.into() })
     }
 
     /// Values in the order of their parameters' numbers.

@@ -384,6 +384,17 @@ fn seen(connection: &Connection, sql: &str) -> Vec<StatementProgress> {
 }
 
 #[test]
+fn the_parameters_of_prepare_are_those_of_execute() {
+    let connection = Database::in_memory().unwrap().connect();
+    let prepare = connection.prepare("PREPARE next AS SELECT ? + 1 AS n").unwrap();
+    assert_eq!(prepare.parameters(), 0);
+    prepare.query(&[]).unwrap();
+    let mut execute = connection.query_with("EXECUTE next($n)", [("n", ScalarValue::from(41_i64))]).unwrap();
+    let rows = execute.next().unwrap().unwrap();
+    assert_eq!(ScalarValue::try_from_array(rows.column(0), 0).unwrap(), ScalarValue::from(42_i64));
+}
+
+#[test]
 fn progress_grows_while_a_query_runs() {
     let connection = Database::in_memory().unwrap().connect();
     connection
