@@ -3,21 +3,64 @@
 use crate::Code;
 
 pub(super) fn pack<C: Code>(codes: &[C], base: C, width: u32, out: &mut Vec<u8>) {
-    out.reserve(super::packed_bytes(codes.len(), width) + 8);
-    let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
-    let (mut word, mut filled) = (0u64, 0u32);
-    for code in codes {
-        let code = code.wrapping_sub(base).to_u64() & mask;
-        word |= code << filled;
-        filled += width;
-        if filled >= 64 {
-            out.extend_from_slice(&word.to_le_bytes());
-            filled -= 64;
-            // What of the code did not fit; nothing of it when it ended with the word.
-            word = if filled == 0 { 0 } else { code >> (width - filled) };
+    let start = out.len();
+    let bytes = super::packed_bytes(codes.len(), width);
+    out.resize(start + bytes.next_multiple_of(8), 0);
+    let mut words = Words { places: out[start..].as_chunks_mut::<8>().0.iter_mut(), word: 0, filled: 0 };
+    match width {
+        0 => {}
+        1..=16 => words.pack_groups::<C, 4>(codes, base, width),
+        17..=32 => words.pack_groups::<C, 2>(codes, base, width),
+        _ => words.pack_groups::<C, 1>(codes, base, width),
+    }
+    words.finish();
+    out.truncate(start + bytes);
+}
+
+/// Words that are filled from their lowest bit on.
+struct Words<'a> {
+    /// Where the next ones go.
+    places: std::slice::IterMut<'a, [u8; 8]>,
+    word: u64,
+    /// Bits of `word` that are filled, below 64.
+    filled: u32,
+}
+
+impl Words<'_> {
+    /// Puts `GROUP` codes together, which have at most 64 bits then, before they are put into words.
+    fn pack_groups<C: Code, const GROUP: usize>(&mut self, codes: &[C], base: C, width: u32) {
+        let mask = u64::MAX >> (64 - width);
+        let code = |code: C| code.wrapping_sub(base).to_u64() & mask;
+        let (groups, rest) = codes.as_chunks::<GROUP>();
+        for group in groups {
+            let together = group.iter().rev().fold(0, |bits, next| (bits << (width % 64)) | code(*next));
+            self.push(together, GROUP as u32 * width);
+        }
+        for last in rest {
+            self.push(code(*last), width);
         }
     }
-    out.extend_from_slice(&word.to_le_bytes()[..filled.div_ceil(8) as usize]);
+
+    /// Appends the lowest `width` bits, 1 to 64, of a value that has no others.
+    #[inline(always)]
+    fn push(&mut self, bits: u64, width: u32) {
+        self.word |= bits << self.filled;
+        self.filled += width;
+        if self.filled >= 64 {
+            self.filled -= 64;
+            if let Some(place) = self.places.next() {
+                *place = self.word.to_le_bytes();
+            }
+            // What did not fit; nothing when the value ended with the word.
+            self.word = if self.filled == 0 { 0 } else { bits >> (width - self.filled) };
+        }
+    }
+
+    fn finish(mut self) {
+        if let Some(place) = self.places.next() {
+            *place = self.word.to_le_bytes();
+        }
+    }
 }
 
 pub(super) fn unpack<C: Code>(bytes: &[u8], width: u32, base: C, out: &mut [C]) {
