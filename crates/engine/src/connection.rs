@@ -20,6 +20,7 @@ mod prepared;
 mod registered;
 mod running;
 mod transaction;
+mod with_values;
 mod workload;
 
 pub use appender::Appender;

@@ -84,7 +84,7 @@ const RULES: &[Rules] = &[
             "lab",
         ],
         upward: 3,
-        circles: 109,
+        circles: 107,
     },
     Rules { folder: "crates/lab/src/", layers: &[], upward: 0, circles: 27 },
 ];

@@ -4,6 +4,7 @@
 use crate::session::{CachedPlan, CancelToken, Session, Started, StatementHandle, Stopwatch};
 use crate::session::{finished, finished_change, start, start_kept, wait};
 use crate::statements::Statement;
+use crate::statements::admin::prepare;
 use crate::statements::dml::point;
 use crate::{Error, Result, statements};
 use datafusion::common::ParamValues;
@@ -95,7 +96,9 @@ fn launch(
     caller: Caller,
     text: Option<Arc<str>>,
 ) -> Result<Started> {
-    let command = statements::command(session, &statement);
+    // EXECUTE is called what it executes is.
+    let executed = prepare::executed(session, &statement);
+    let command = statements::command(executed.as_ref().map_or(&statement, |prepared| &prepared.statement));
     let watch = match at_once(session, &statement, parameters.as_ref(), watch, &caller)? {
         AtOnce::Done(started) => return Ok(started.called(command)),
         AtOnce::NotSo(watch) => watch,

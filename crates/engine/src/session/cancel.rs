@@ -1,8 +1,6 @@
 //! Cancellation and progress: one token per running statement, and the list of a connection's running statements.
 
-use crate::session::progress;
 use crate::{Error, Result};
-use datafusion::physical_plan::ExecutionPlan;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -42,18 +40,28 @@ pub(crate) struct CancelToken {
     state: Arc<watch::Sender<CancelState>>,
     /// The state of the work that the statement is a part of.
     whole: Option<Arc<watch::Sender<CancelState>>>,
-    progress: Arc<Mutex<Told>>,
+    progress: Arc<Mutex<ProgressSource>>,
 }
 
 /// Where a statement tells how far it is.
-#[derive(Debug, Default)]
-enum Told {
+#[derive(Default)]
+enum ProgressSource {
     #[default]
-    Nowhere,
+    Unknown,
     /// It reports.
     Reported(StatementProgress),
     /// The operators of its plan count.
-    Plan(Arc<dyn ExecutionPlan>),
+    Counted(Box<dyn Fn() -> (u64, u64) + Send>),
+}
+
+impl std::fmt::Debug for ProgressSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "unknown",
+            Self::Reported(_) => "reported",
+            Self::Counted(_) => "counted",
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,26 +86,28 @@ impl CancelToken {
     /// Tells how far the statement is; not that there is nothing to do.
     pub(crate) fn report(&self, progress: StatementProgress) {
         if progress.total > 0 {
-            *self.told() = Told::Reported(progress);
+            *self.source() = ProgressSource::Reported(progress);
         }
     }
 
-    /// Lets the plan that the statement runs tell how far it is.
-    pub(crate) fn watch(&self, plan: &Arc<dyn ExecutionPlan>) {
-        *self.told() = Told::Plan(Arc::clone(plan));
+    /// Lets `count` tell the records that were read, and those that are to be read, while the statement runs.
+    pub(super) fn count_by(&self, count: Box<dyn Fn() -> (u64, u64) + Send>) {
+        *self.source() = ProgressSource::Counted(count);
     }
 
     /// How far it is; `None` for a statement that does not count.
     pub(crate) fn progress(&self) -> Option<StatementProgress> {
-        let plan = match &*self.told() {
-            Told::Nowhere => return None,
-            Told::Reported(progress) => return Some(*progress),
-            Told::Plan(plan) => Arc::clone(plan),
-        };
-        progress::of_plan(&plan)
+        match &*self.source() {
+            ProgressSource::Unknown => None,
+            ProgressSource::Reported(progress) => Some(*progress),
+            ProgressSource::Counted(count) => {
+                let (done, total) = count();
+                (total > 0).then_some(StatementProgress { done, total, records: done })
+            }
+        }
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn source(&self) -> MutexGuard<'_, ProgressSource> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -289,6 +299,6 @@ impl Drop for RunningGuard {
     fn drop(&mut self) {
         let ended = self.running.tokens.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.number);
         // The plan holds memory.
-        drop(ended.map(|token| std::mem::take(&mut *token.told())));
+        drop(ended.map(|token| std::mem::take(&mut *token.source())));
     }
 }

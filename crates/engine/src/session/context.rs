@@ -3,7 +3,7 @@
 use crate::bind::{BoundQuery, Instead, Lookup, bind};
 use crate::session::catalog::{Catalogs, Planned, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing};
+use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing, progress};
 use crate::sql::literals::make_plannable;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
@@ -300,7 +300,7 @@ impl StatementContext {
         // EXPLAIN shows a plan, which is not run.
         if !plan.is::<ExplainExec>() {
             self.session.engine.fallbacks.count(&self.settings().fallbacks.take_new());
-            self.cancel.watch(&plan);
+            progress::watch(&self.cancel, &plan);
         }
         Ok(execute_stream(plan, self.task())?)
     }

@@ -26,7 +26,7 @@ pub(crate) mod external_files;
 mod information_schema;
 mod memory;
 mod plans;
-mod progress;
+pub(crate) mod progress;
 mod result;
 mod run;
 mod settings;

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
 use crate::datafusion::fixes::UnwaitedJoins;
-use crate::session::{CancelToken, Session, StatementContext};
+use crate::session::{CancelToken, Session, StatementContext, progress};
 use crate::settings::{Fallback, FallbackCounts};
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
@@ -219,7 +219,7 @@ impl CachedPlan {
     pub(crate) fn rows(&self, cancel: &CancelToken) -> Result<SendableRecordBatchStream> {
         let ready = self.ready().take();
         let plan = ready.map_or_else(|| self.copy(), Ok)?;
-        cancel.watch(&plan);
+        progress::watch(cancel, &plan);
         self.counts.count(&self.fallbacks);
         let rows = give_as(&self.schema, execute_stream(plan, Arc::clone(&self.task))?);
         Ok(PlanLease { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))

@@ -3,16 +3,19 @@
 //! The operators count while they run anyway; whoever asks adds them up, so that a query that nobody asks about pays nothing.
 
 use crate::compile::CompiledExec;
-use crate::session::StatementProgress;
+use crate::session::cancel::CancelToken;
 use crate::table::ScanExec;
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
-/// How far a plan is that was started; `None` for one that reads no table.
-pub(super) fn of_plan(plan: &Arc<dyn ExecutionPlan>) -> Option<StatementProgress> {
-    let (mut done, mut total) = (0, 0);
-    add(plan, &mut done, &mut total);
-    (total > 0).then_some(StatementProgress { done, total, records: done })
+/// Lets the plan that a statement runs tell by the statement's token how far it is.
+pub(crate) fn watch(cancel: &CancelToken, plan: &Arc<dyn ExecutionPlan>) {
+    let plan = Arc::clone(plan);
+    cancel.count_by(Box::new(move || {
+        let (mut done, mut total) = (0, 0);
+        add(&plan, &mut done, &mut total);
+        (done, total)
+    }));
 }
 
 fn add(plan: &Arc<dyn ExecutionPlan>, done: &mut u64, total: &mut u64) {

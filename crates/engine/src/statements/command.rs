@@ -1,22 +1,15 @@
 //! What a statement is called: the word that a driver is told when it has run, as PostgreSQL's command tags.
 
-use crate::session::Session;
 use crate::sql::ignored as query;
 use crate::sql::parse::Statement;
-use crate::statements::admin::prepare::named;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{ObjectType, SetExpr, Statement as Sql};
 
-/// The name of a statement: `INSERT`, `CREATE TABLE`. EXECUTE has that of what it executes.
-pub(crate) fn command(session: &Session, statement: &Statement) -> &'static str {
+/// The name of a statement: `INSERT`, `CREATE TABLE`.
+pub(crate) fn command(statement: &Statement) -> &'static str {
     match statement {
         Statement::Sql(statement) => match &**statement {
-            DataFusionStatement::Statement(statement) => match &**statement {
-                Sql::Execute { name, .. } => {
-                    named(session, name.as_ref()).map_or("EXECUTE", |prepared| command(session, &prepared.statement))
-                }
-                statement => of_sql(statement),
-            },
+            DataFusionStatement::Statement(statement) => of_sql(statement),
             DataFusionStatement::CreateExternalTable(_) => "CREATE EXTERNAL TABLE",
             DataFusionStatement::CopyTo(_) => "COPY",
             DataFusionStatement::Explain(_) => "EXPLAIN",
@@ -63,6 +56,7 @@ fn of_sql(statement: &Sql) -> &'static str {
         Sql::Savepoint { .. } => "SAVEPOINT",
         Sql::ReleaseSavepoint { .. } => "RELEASE",
         Sql::Prepare { .. } => "PREPARE",
+        Sql::Execute { .. } => "EXECUTE",
         Sql::Deallocate { .. } => "DEALLOCATE",
         Sql::Set(_) => "SET",
         Sql::ExplainTable { .. } | Sql::Explain { .. } => "EXPLAIN",

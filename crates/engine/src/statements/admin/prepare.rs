@@ -120,6 +120,18 @@ pub(crate) fn named(session: &Session, name: Option<&ObjectName>) -> Option<Arc<
     all.get(&plain(name?)?).cloned()
 }
 
+/// The prepared statement that a statement executes, when it is EXECUTE.
+pub(crate) fn executed(session: &Session, statement: &Statement) -> Option<Arc<PreparedStatement>> {
+    let Statement::Sql(statement) = statement else { return None };
+    match &**statement {
+        DataFusionStatement::Statement(statement) => match &**statement {
+            Sql::Execute { name, .. } => named(session, name.as_ref()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn cast(
     name: &str,
     position: usize,

@@ -1,6 +1,6 @@
 //! From a plan's partitions to the lanes of a table's writer, side by side.
 
-use crate::session::{StatementContext, blocking};
+use crate::session::{StatementContext, blocking, progress};
 use crate::statements::dml::ingest::Ingest;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
@@ -28,7 +28,7 @@ pub(crate) async fn each(
     work: impl Fn(usize, RecordBatch) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     let work = Arc::new(work);
-    context.cancel.watch(&plan);
+    progress::watch(&context.cancel, &plan);
     let streams = execute_stream_partitioned(plan, context.task())?;
     let mut lanes = JoinSet::new();
     for (lane, mut stream) in streams.into_iter().enumerate() {
