@@ -59,6 +59,8 @@ def test_ctrl_c_cancels(how):
     code = f"""
 import os, signal, threading, time, gingham
 ENDLESS = {ENDLESS!r}
+# A process in the background is started without it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 connection = gingham.connect()
 sent = []
 def press():
@@ -106,10 +108,15 @@ def test_progress_from_another_thread(connection):
 def test_an_interrupted_executemany_leaves_other_statements(connection):
     connection.execute("CREATE TABLE t (n BIGINT)")
     rows = connection.cursor().execute("SELECT value AS n FROM generate_series(1, 3000000)")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        connection.executemany("INSERT INTO t SELECT ? WHERE true", ([n] for n in range(300_000)))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            connection.executemany("INSERT INTO t SELECT ? WHERE true", ([n] for n in range(30_000)))
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
     assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
     assert len(rows.fetchall()) == 3_000_000
 
