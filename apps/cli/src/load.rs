@@ -3,9 +3,10 @@
 use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::interrupt::{Running, handle_interrupts};
+use crate::progress::show;
 use crate::script::counted;
 use gingham::{Database, StatementHandle};
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -62,9 +63,7 @@ fn watched<R>(bar: &ProgressBar, load: impl FnOnce(&StatementHandle) -> R) -> R 
     let watch = move || {
         while waits.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             if let Some(progress) = looks.progress() {
-                bar.set_length(progress.total);
-                bar.set_position(progress.done);
-                bar.set_message(format!("{} records", HumanCount(progress.records)));
+                show(bar, progress);
             }
         }
     };

@@ -1,7 +1,15 @@
 //! Progress of long jobs: bars on a terminal, a line per finished step elsewhere.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use gingham::StatementProgress;
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
+
+/// Lets a bar show how far a statement is.
+pub fn show(bar: &ProgressBar, progress: StatementProgress) {
+    bar.set_length(progress.total);
+    bar.set_position(progress.done);
+    bar.set_message(format!("{} records", HumanCount(progress.records)));
+}
 
 /// One step, shown as it advances.
 pub struct Step {

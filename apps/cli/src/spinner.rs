@@ -1,8 +1,9 @@
 //! A sign of life on a terminal's standard error while a statement takes longer than a second: a bar where it is known how
 //! far the statement is.
 
+use crate::progress::show;
 use gingham::Connection;
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -35,9 +36,7 @@ impl Spinner {
             while !stopped(Duration::from_millis(100)) {
                 let progress = connection.as_ref().and_then(Connection::progress);
                 if let Some(progress) = progress {
-                    bar.set_length(progress.total);
-                    bar.set_position(progress.done);
-                    bar.set_message(format!("{} records", HumanCount(progress.records)));
+                    show(&bar, progress);
                 }
                 let wanted = if progress.is_some() { BAR } else { SPINNER };
                 if template != wanted

@@ -11,7 +11,6 @@ use crate::sql::ignored::changes;
 use crate::sql::parse::{Statement, parse_single};
 use crate::sql::split::{StatementPlace, statement_places};
 use crate::{Error, Result};
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::SqlState;
 
@@ -141,9 +140,7 @@ fn weight(comments: &str, origin: &str, line: usize) -> Result<f64> {
 
 /// Whether a statement writes; `None` when it has no place in a workload.
 fn writes(statement: &Statement) -> Option<bool> {
-    let Statement::Sql(statement) = statement else { return None };
-    let DataFusionStatement::Statement(statement) = &**statement else { return None };
-    match &**statement {
+    match statement.tree()? {
         Sql::Query(query) => Some(changes(query)),
         Sql::Insert(_) | Sql::Update(_) | Sql::Delete(_) | Sql::Merge(_) => Some(true),
         _ => None,

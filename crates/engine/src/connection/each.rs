@@ -9,6 +9,7 @@ use crate::session::wait;
 use crate::sql::parse::query_of;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::Statement;
+use crate::statements::dml::values::is_default;
 use crate::table::RegisteredTable;
 use crate::{Error, Result, StatementHandle, TransactionStatus};
 use arrow::array::{ArrayRef, RecordBatch};
@@ -129,9 +130,7 @@ fn batch_of(lists: &[Vec<ScalarValue>]) -> Option<RecordBatch> {
 
 /// An INSERT of one row of VALUES with a table's rows in their place; `None` for any other statement.
 fn insert_from(statement: &Statement, source: &str) -> Result<Option<Statement>> {
-    let Statement::Sql(own) = statement else { return Ok(None) };
-    let DataFusionStatement::Statement(own) = &**own else { return Ok(None) };
-    let Sql::Insert(insert) = &**own else { return Ok(None) };
+    let Some(Sql::Insert(insert)) = statement.tree() else { return Ok(None) };
     let Some(values) = insert.source.as_ref().and_then(|query| match &*query.body {
         SetExpr::Values(values) if values.rows.len() == 1 => values.rows.first(),
         _ => None,
@@ -144,7 +143,7 @@ fn insert_from(statement: &Statement, source: &str) -> Result<Option<Statement>>
     let mut texts = Vec::with_capacity(values.content.len());
     for value in &values.content {
         // DEFAULT is a value of VALUES alone.
-        if matches!(value, Expr::Identifier(name) if name.value.eq_ignore_ascii_case("default")) {
+        if is_default(value) {
             return Ok(None);
         }
         let mut value = value.clone();

@@ -8,7 +8,6 @@ use crate::statements::admin::prepare;
 use crate::statements::dml::point;
 use crate::{Error, Result, statements};
 use datafusion::common::ParamValues;
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use std::borrow::Cow;
 use std::future::Future;
@@ -132,7 +131,5 @@ fn at_once(
 }
 
 fn is_query(statement: &Statement) -> bool {
-    let Statement::Sql(statement) = statement else { return false };
-    let DataFusionStatement::Statement(statement) = &**statement else { return false };
-    matches!(**statement, SqlStatement::Query(_))
+    matches!(statement.tree(), Some(SqlStatement::Query(_)))
 }

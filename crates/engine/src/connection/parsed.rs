@@ -7,7 +7,6 @@ use crate::sql::parse;
 use crate::statements::{self, Statement};
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, ScalarValue};
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::SqlState;
 use std::sync::Arc;
@@ -41,11 +40,6 @@ impl<const N: usize> From<[(&str, ScalarValue); N]> for Values {
     }
 }
 
-fn is_prepare(statement: &Statement) -> bool {
-    let Statement::Sql(statement) = statement else { return false };
-    matches!(&**statement, DataFusionStatement::Statement(statement) if matches!(**statement, Sql::Prepare { .. }))
-}
-
 /// A statement and the names of its parameters.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedStatement {
@@ -61,7 +55,8 @@ impl ParsedStatement {
         let statement = statements::parse_single(sql)?;
         let (parameters, text) = parse::parameters(sql)?;
         // Those within PREPARE are given their values by EXECUTE.
-        let names = if is_prepare(&statement) { Vec::new() } else { parameters.names };
+        let is_prepare = matches!(statement.tree(), Some(Sql::Prepare { .. }));
+        let names = if is_prepare { Vec::new() } else { parameters.names };
         Ok(Self { text: text.into(), statement, names: names.into() })
     }
 

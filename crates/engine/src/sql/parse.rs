@@ -33,6 +33,19 @@ pub(crate) enum Statement {
     Refused(String),
 }
 
+impl Statement {
+    /// The syntax tree of one of SQL's own statements; `None` for EXPLAIN, COPY and whatever else has a grammar of its own.
+    pub(crate) fn tree(&self) -> Option<&Sql> {
+        match self {
+            Self::Sql(statement) => match &**statement {
+                DataFusionStatement::Statement(tree) => Some(tree),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -65,6 +65,9 @@ mod tests {
         for name in ["a", "name", "date", "value", "l_orderkey", "_x1"] {
             assert_eq!(quoted(name), name);
         }
+        for name in ["playerID", "capital-gain", "order", "2B"] {
+            assert_eq!(quoted(name), format!("\"{name}\""), "{name}");
+        }
         for name in ["select", "primary", "check", "constraint", "true", "current_date", "Upper", "a b", "1a", ""] {
             assert_eq!(quoted(name), format!("\"{name}\""), "{name}");
         }

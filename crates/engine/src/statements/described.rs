@@ -10,6 +10,7 @@ use crate::sql::ignored as query;
 use crate::sql::names::fold;
 use crate::sql::parse::{Statement, query_of};
 use crate::statements::admin::prepare;
+use crate::statements::dml::values::is_default;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -343,8 +344,7 @@ async fn of_execute(
 
 /// The text of a value that is computed, and no parameter or DEFAULT.
 fn computed(value: &Expr) -> Option<String> {
-    let default = matches!(value, Expr::Identifier(name) if name.value.eq_ignore_ascii_case("default"));
-    (parameter(value).is_none() && !default).then(|| value.to_string())
+    (parameter(value).is_none() && !is_default(value)).then(|| value.to_string())
 }
 
 /// The types of the columns that are named, or of all of them when none is.

@@ -145,7 +145,7 @@ fn values_are_as_many_as_parameters() {
     assert_eq!(connection.execute("SELECT ?").unwrap_err().sqlstate(), "42P02");
 }
 
-/// What is run at once for many lists is what it is for each of them.
+/// Many lists at once leave the records that each of them leaves by itself.
 #[test]
 fn many_lists_are_one_insert() {
     let definition = "(n INTEGER PRIMARY KEY, word VARCHAR(8), price DECIMAL(6,2) DEFAULT 9, CHECK (n < 5000))";
@@ -367,7 +367,7 @@ fn timestamps_keep_their_units() {
     assert_eq!(batches[0].schema().field(0).data_type(), &DataType::Timestamp(TimeUnit::Nanosecond, None));
 }
 
-/// What a statement told of its progress while it ran.
+/// The progress that a statement told while it ran, and none after its end.
 fn seen(connection: &Connection, sql: &str) -> Vec<StatementProgress> {
     let running = connection.start(sql).unwrap();
     let handle = running.handle();

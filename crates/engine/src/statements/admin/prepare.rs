@@ -122,12 +122,8 @@ pub(crate) fn named(session: &Session, name: Option<&ObjectName>) -> Option<Arc<
 
 /// The prepared statement that a statement executes, when it is EXECUTE.
 pub(crate) fn executed(session: &Session, statement: &Statement) -> Option<Arc<PreparedStatement>> {
-    let Statement::Sql(statement) = statement else { return None };
-    match &**statement {
-        DataFusionStatement::Statement(statement) => match &**statement {
-            Sql::Execute { name, .. } => named(session, name.as_ref()),
-            _ => None,
-        },
+    match statement.tree()? {
+        Sql::Execute { name, .. } => named(session, name.as_ref()),
         _ => None,
     }
 }

@@ -5,7 +5,6 @@ use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::Statement;
 use crate::{Error, Result};
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
     Statement as Sql, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, TransactionModifier,
 };
@@ -14,9 +13,7 @@ use std::sync::Arc;
 
 /// Whether a statement ends the transaction, as one may that was rolled back already.
 pub(crate) fn ends(statement: &Statement) -> bool {
-    let Statement::Sql(statement) = statement else { return false };
-    let DataFusionStatement::Statement(statement) = &**statement else { return false };
-    matches!(**statement, Sql::Commit { .. } | Sql::Rollback { savepoint: None, .. })
+    matches!(statement.tree(), Some(Sql::Commit { .. } | Sql::Rollback { savepoint: None, .. }))
 }
 
 /// Runs BEGIN or START TRANSACTION.

@@ -19,7 +19,6 @@ use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::{ParamValues, ScalarValue};
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr as SqlExpr, GroupByExpr, ObjectName, Query, Select, SelectItem, SetExpr, Statement as Sql,
     TableFactor, TableWithJoins, UnaryOperator, Value,
@@ -86,9 +85,7 @@ fn one_row(schema: &SchemaRef, columns: &[&ColumnDefinition], values: &[Datum]) 
 }
 
 fn query_of(statement: &Statement) -> Option<&Query> {
-    let Statement::Sql(statement) = statement else { return None };
-    let DataFusionStatement::Statement(statement) = &**statement else { return None };
-    match &**statement {
+    match statement.tree()? {
         Sql::Query(query) => Some(query),
         _ => None,
     }

@@ -178,7 +178,7 @@ fn count(number: usize, noun: &str) -> String {
 }
 
 /// The keyword DEFAULT, which the parser takes for a column.
-fn is_default(expression: &Expr) -> bool {
+pub(crate) fn is_default(expression: &Expr) -> bool {
     matches!(expression, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
 

@@ -9,7 +9,6 @@ use crate::statements::dml::point::{IndexLookup, constant_of, fitting, is_offere
 use crate::statements::{Statement, write};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, BinaryOperator, Delete, Expr as SqlExpr, FromTable, Statement as Sql, TableWithJoins,
     Update,
@@ -109,9 +108,7 @@ pub(crate) async fn change(
 
 /// The parts of a statement that is UPDATE or DELETE and has no clause but SET and WHERE.
 fn plain(statement: &Statement) -> Option<Plain<'_>> {
-    let Statement::Sql(statement) = statement else { return None };
-    let DataFusionStatement::Statement(statement) = &**statement else { return None };
-    match &**statement {
+    match statement.tree()? {
         Sql::Update(Update {
             update_token: _,
             optimizer_hints,
