@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::interrupt::Running;
 use crate::output::Format;
+use crate::rows::Rows;
 use crate::spinner::Spinner;
-use gingham::Connection;
+use gingham::{Connection, CopyStream, ScriptPart, StatementHandle, StatementSplitter};
 use std::io::{BufRead, BufWriter, Stdout, Write};
 use std::time::{Duration, Instant};
 
@@ -33,13 +34,6 @@ impl Origin {
     }
 }
 
-/// The part of a text that was run before the rest of it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Before {
-    lines: usize,
-    statements: usize,
-}
-
 /// Runs statements on one connection.
 pub struct Runner {
     /// The connection.
@@ -62,59 +56,99 @@ impl Runner {
 
     /// Runs the statements of `text` in order, up to the first that fails. What was written before an error is flushed.
     pub fn run(&mut self, origin: &Origin, text: &str) -> Result<(), Failure> {
-        self.run_behind(origin, text, Before::default())
+        let mut splitter = StatementSplitter::with_commands(is_command);
+        splitter.push(text);
+        // Told of a -c alone, in which no rows stand between statements.
+        let (mut place, count) = (0, Connection::split_statements(text).len());
+        let mut input = std::io::stdin().lock();
+        while let Some(part) = splitter.finish() {
+            let rows = match origin {
+                Origin::File(_) => Rows::of_script(&mut splitter, None),
+                _ => Rows::of_input(&mut input),
+            };
+            place += 1;
+            self.part(origin, part, (place, count), rows)?;
+        }
+        Ok(())
     }
 
     /// Runs statements as they arrive, so that another program may hold a conversation: each once its `;` was read, and what
     /// follows the last one at the end.
     pub fn run_arriving(&mut self, input: &mut dyn BufRead) -> Result<(), Failure> {
-        let (mut text, mut ends) = (String::new(), false);
-        let mut before = Before::default();
+        let mut splitter = StatementSplitter::with_commands(is_command);
+        let (mut line, mut place, mut ends) = (String::new(), 0, false);
         while !ends {
-            let known = text.len();
-            let read = input.read_line(&mut text);
+            line.clear();
+            let read = input.read_line(&mut line);
             read.map_err(|error| Failure::usage(format!("can't read standard input as UTF-8 text: {error}")))?;
-            ends = text.len() == known;
-            // Only a line with a `;` can end a statement.
-            if !ends && !text[known..].contains(';') {
-                continue;
+            ends = line.is_empty();
+            splitter.push(&line);
+            while let Some(part) = if ends { splitter.finish() } else { splitter.next() } {
+                place += 1;
+                let rows = Rows::of_script(&mut splitter, Some(input));
+                self.part(&Origin::Pipe, part, (place, place), rows)?;
             }
-            let finished = if ends { text.len() } else { Connection::finished_statements(&text).len() };
-            self.run_behind(&Origin::Pipe, &text[..finished], before)?;
-            before.lines += text[..finished].matches('\n').count();
-            before.statements += Connection::split_statements(&text[..finished]).len();
-            text.drain(..finished);
         }
         Ok(())
     }
 
-    /// Runs statements of a text that others came before.
-    fn run_behind(&mut self, origin: &Origin, text: &str, before: Before) -> Result<(), Failure> {
-        let statements = Connection::split_statements(text);
-        let count = before.statements + statements.len();
-        let mut from = 0;
-        for (index, statement) in statements.iter().enumerate() {
-            let start = text[from..].find(statement.as_str()).map_or(from, |found| from + found);
-            let result = self.statement(statement);
-            let flushed = self.out.flush().map_err(Failure::from);
-            result.map_err(|failure| {
-                let line = 1 + before.lines + text[..start].bytes().filter(|byte| *byte == b'\n').count();
-                failure.at(&origin.place(before.statements + index + 1, count, line))
-            })?;
-            flushed?;
-            from = (start + statement.len()).min(text.len());
-        }
-        Ok(())
+    /// Runs a part of a script, of which it is the one at a place among so many.
+    fn part(
+        &mut self,
+        origin: &Origin,
+        part: ScriptPart,
+        (place, count): (usize, usize),
+        rows: Rows<'_>,
+    ) -> Result<(), Failure> {
+        let (line, result) = match part {
+            ScriptPart::Statement { text, line } => (line, self.statement(&text, rows)),
+            ScriptPart::Command { text, line } => (
+                line,
+                Err(Failure::failed(format!(
+                    "'{}' works at the prompt only; here, write SQL (SHOW TABLES, DESCRIBE t, …)",
+                    text.split_whitespace().next().unwrap_or(&text)
+                ))),
+            ),
+        };
+        let flushed = self.out.flush().map_err(Failure::from);
+        result.map_err(|failure| failure.at(&origin.place(place, count, line)))?;
+        flushed
     }
 
     /// Runs one statement and writes its result.
-    fn statement(&mut self, sql: &str) -> Result<(), Failure> {
-        if sql.starts_with('.') {
-            return Err(Failure::failed(format!(
-                "'{}' works at the prompt only; here, write SQL (SHOW TABLES, DESCRIBE t, …)",
-                sql.split_whitespace().next().unwrap_or(sql)
-            )));
+    fn statement(&mut self, sql: &str, rows: Rows<'_>) -> Result<(), Failure> {
+        match Connection::copy_stream(sql) {
+            Some(stream) => self.copy(sql, stream, rows),
+            None => self.query(sql),
         }
+    }
+
+    /// Runs a COPY whose rows come from the script or standard input, or go to standard output.
+    fn copy(&mut self, sql: &str, stream: CopyStream, mut rows: Rows<'_>) -> Result<(), Failure> {
+        let running = Running::start(&self.connection);
+        let (handle, started) = (StatementHandle::new(), Instant::now());
+        let copied = match stream {
+            CopyStream::Out => self.connection.copy_out(sql, &mut self.out, &handle),
+            CopyStream::In => {
+                rows.begin()?;
+                let copied = self.connection.copy_in(sql, &mut rows, &handle);
+                // Rows of a COPY that was refused are no statements.
+                std::io::copy(&mut rows, &mut std::io::sink())?;
+                copied
+            }
+        }?;
+        drop(running);
+        if self.interactive {
+            self.summary(false, 0, Some(copied))?;
+        }
+        self.out.flush()?;
+        if self.timing {
+            eprintln!("{}", time_line(started.elapsed()));
+        }
+        Ok(())
+    }
+
+    fn query(&mut self, sql: &str) -> Result<(), Failure> {
         let running = Running::start(&self.connection);
         let spinner = Spinner::start(Some(&self.connection));
         let started = Instant::now();
@@ -164,6 +198,11 @@ impl Runner {
         writeln!(self.out, "{text}")?;
         Ok(self.out.flush()?)
     }
+}
+
+/// Whether a line between statements is a command of the prompt's.
+fn is_command(line: &str) -> bool {
+    line.starts_with(['.', '\\'])
 }
 
 /// psql's line.

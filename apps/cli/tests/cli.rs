@@ -441,6 +441,7 @@ fn tbl_files_have_the_columns_of_tpch() {
 #[test]
 fn parquet_and_csv_make_a_round_trip() {
     let place = Place::new();
+    fs::create_dir(place.folder.path().join("parts")).unwrap();
     place.good(&[
         "db",
         "-c",

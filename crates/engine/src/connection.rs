@@ -24,6 +24,7 @@ mod with_values;
 mod workload;
 
 pub use appender::Appender;
+pub use copies::CopyStream;
 pub use parsed::Values;
 pub use prepared::Prepared;
 pub use running::RunningStatement;
@@ -163,14 +164,18 @@ impl Connection {
         split::split_statements(sql)
     }
 
-    /// The beginning of a script up to behind the last `;` that ends a statement, for those who get it piece by piece.
+    /// Which stream a statement is about: `COPY … FROM STDIN` or `COPY … TO STDOUT`, for [`copy_in`](Self::copy_in) and
+    /// [`copy_out`](Self::copy_out). `None` for all other statements, and for what can't be parsed.
     ///
     /// ```
-    /// let text = "SELECT 1;\nSELECT ';";
-    /// assert_eq!(gingham::Connection::finished_statements(text), "SELECT 1;");
+    /// use gingham::{Connection, CopyStream};
+    ///
+    /// assert_eq!(Connection::copy_stream("COPY t FROM STDIN (FORMAT csv)"), Some(CopyStream::In));
+    /// assert_eq!(Connection::copy_stream("COPY (SELECT 1) TO STDOUT"), Some(CopyStream::Out));
+    /// assert_eq!(Connection::copy_stream("COPY t TO 'file.csv'"), None);
     /// ```
-    pub fn finished_statements(sql: &str) -> &str {
-        &sql[..split::finished_bytes(sql)]
+    pub fn copy_stream(sql: &str) -> Option<CopyStream> {
+        copies::stream_of(sql)
     }
 
     /// Parses a statement with parameters for repeated use, and plans it to find its mistakes, the schema of its rows and the

@@ -242,9 +242,22 @@ impl From<Error> for DataFusionError {
     }
 }
 
-fn is_full(error: &std::io::Error) -> bool {
+/// Whether the system says that there is no room.
+pub(crate) fn is_full(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+/// What the system said, within an error of a library.
+fn io_within<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e std::io::Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<std::io::Error>() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// A mistake by its text alone, of kind `state` where the text does not tell another.
@@ -272,10 +285,16 @@ fn from_datafusion(error: &DataFusionError) -> Error {
             None => Error::Internal("an empty list of errors".into()),
         },
         DataFusionError::ArrowError(inner, _) => from_arrow(inner),
+        DataFusionError::ParquetError(inner) if io_within(inner.as_ref()).is_some_and(is_full) => {
+            Error::DiskFull(clean(&inner.to_string()))
+        }
         DataFusionError::ParquetError(inner) => {
             Error::invalid(SqlState::BadCopyFileFormat, format!("Parquet: {}", clean(&inner.to_string())))
         }
-        DataFusionError::ObjectStore(inner) => Error::Io(clean(&inner.to_string())),
+        DataFusionError::ObjectStore(inner) => {
+            let text = clean(&inner.to_string());
+            if io_within(inner.as_ref()).is_some_and(is_full) { Error::DiskFull(text) } else { Error::Io(text) }
+        }
         DataFusionError::IoError(inner) if is_full(inner) => Error::DiskFull(inner.to_string()),
         DataFusionError::IoError(inner) => Error::Io(inner.to_string()),
         DataFusionError::SQL(inner, _) => from_parser(inner),
@@ -312,6 +331,7 @@ fn from_arrow(error: &ArrowError) -> Error {
         ArrowError::ExternalError(inner) => from_boxed(inner.as_ref()),
         ArrowError::ArithmeticOverflow(text) => invalid_text(text, SqlState::NumericValueOutOfRange),
         ArrowError::DivideByZero => Error::invalid(SqlState::DivisionByZero, "division by zero"),
+        ArrowError::IoError(text, inner) if is_full(inner) => Error::DiskFull(text.clone()),
         ArrowError::IoError(text, _) => Error::Io(text.clone()),
         ArrowError::MemoryError(text) => Error::OutOfMemory(text.clone()),
         ArrowError::NotYetImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),
@@ -380,6 +400,7 @@ fn clean(text: &str) -> String {
         "SQL error: ",
         "sql parser error: ",
         "type_coercion: ",
+        "Generic LocalFileSystem error: ",
     ];
     let mut text = text;
     for marker in ["\n\nbacktrace:", "backtrace:", "\nThis issue was likely caused by a bug"] {

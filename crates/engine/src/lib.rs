@@ -59,7 +59,7 @@ mod upstream_texts;
 mod windows;
 
 pub use ::datafusion::common::ScalarValue;
-pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatement, Transaction, Values};
+pub use connection::{Appender, CancelHandle, Connection, CopyStream, Prepared, RunningStatement, Transaction, Values};
 pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
 pub use gingham_storage as storage;
@@ -68,4 +68,5 @@ pub use session::{
     CommandTag, PlanningTimes, QueryResult, StatementHandle, StatementProgress, TransactionStatus, plain_strings,
 };
 pub use sql::quoted::quoted;
+pub use sql::splitter::{ScriptPart, StatementSplitter};
 pub use text::as_text;

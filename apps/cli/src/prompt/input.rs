@@ -1,56 +1,21 @@
-//! When typed text is a whole statement: outside quotes and comments, it ends with `;`.
+//! When typed text is a whole statement.
 
-/// What a scan of the text is inside of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Inside {
-    Nothing,
-    /// Until this quote.
-    Quote(u8),
-    /// Until the end of the line.
-    LineComment,
-    /// Until as many `*/` as there were `/*`.
-    BlockComment(u32),
-}
+use gingham::{ScriptPart, StatementSplitter};
 
-/// True when Enter should run `text`: it is blank, a dot command, or ends with `;`.
+/// True when Enter should run `text`: it is blank, a dot command, or ends with `;` outside quotes and comments.
 pub fn is_complete(text: &str) -> bool {
     let trimmed = text.trim();
-    trimmed.is_empty() || trimmed.starts_with('.') || ends_statement(trimmed.as_bytes())
-}
-
-fn ends_statement(text: &[u8]) -> bool {
-    let mut inside = Inside::Nothing;
-    let mut last = b' ';
-    let mut at = 0;
-    while at < text.len() {
-        let (byte, next) = (text[at], text.get(at + 1).copied());
-        at += 1;
-        match (inside, byte, next) {
-            (Inside::Nothing, b'\'' | b'"' | b'`', _) => inside = Inside::Quote(byte),
-            (Inside::Nothing, b'-', Some(b'-')) => inside = Inside::LineComment,
-            (Inside::Nothing, b'/', Some(b'*')) => {
-                inside = Inside::BlockComment(1);
-                at += 1;
-            }
-            (Inside::Nothing, b' ' | b'\t' | b'\n' | b'\r', _) => {}
-            (Inside::Nothing, _, _) => last = byte,
-            (Inside::Quote(quote), _, _) if byte == quote => {
-                inside = Inside::Nothing;
-                last = byte;
-            }
-            (Inside::LineComment, b'\n', _) => inside = Inside::Nothing,
-            (Inside::BlockComment(depth), b'/', Some(b'*')) => {
-                inside = Inside::BlockComment(depth + 1);
-                at += 1;
-            }
-            (Inside::BlockComment(depth), b'*', Some(b'/')) => {
-                inside = if depth == 1 { Inside::Nothing } else { Inside::BlockComment(depth - 1) };
-                at += 1;
-            }
-            _ => {}
-        }
+    if trimmed.is_empty() || trimmed.starts_with('.') {
+        return true;
     }
-    last == b';' && matches!(inside, Inside::Nothing | Inside::LineComment)
+    let mut splitter = StatementSplitter::new();
+    splitter.push(trimmed);
+    splitter.push("\n");
+    let mut ended = false;
+    while let Some(ScriptPart::Statement { .. }) = splitter.next() {
+        ended = true;
+    }
+    ended && !splitter.is_open()
 }
 
 #[cfg(test)]
@@ -59,9 +24,18 @@ mod tests {
 
     #[test]
     fn statements_end_with_a_semicolon_outside_quotes_and_comments() {
-        for complete in
-            ["", "  ", ".help", "select 1;", "select ';';", "select 1; -- done", "select 1 /* a;b */ ;", "a;\n\n"]
-        {
+        for complete in [
+            "",
+            "  ",
+            ".help",
+            "select 1;",
+            "select ';';",
+            "select 1; -- done",
+            "select 1 /* a;b */ ;",
+            "a;\n\n",
+            "select $$;$$;",
+            "select E'it\\'s';",
+        ] {
             assert!(is_complete(complete), "{complete:?}");
         }
         for open in [
@@ -74,6 +48,8 @@ mod tests {
             "select \"a;",
             "select 1; select 2",
             "select 1; /* more",
+            "select $$;",
+            "select E'it\\';",
         ] {
             assert!(!is_complete(open), "{open:?}");
         }

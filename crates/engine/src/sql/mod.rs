@@ -4,7 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `parse` | text to statements |
-//! | `split` | a script cut into statements without parsing them |
+//! | `split`, `splitter` | a script cut into statements without parsing them, and while it arrives |
 //! | `dialect`, `tokens` | the dialect, and what is put right among the tokens |
 //! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
 //! | `walk` | one walk over syntax trees for every visitor |
@@ -32,6 +32,7 @@ pub(crate) mod precedence;
 pub(crate) mod quoted;
 pub(crate) mod refuse;
 pub(crate) mod split;
+pub(crate) mod splitter;
 pub(crate) mod tokens;
 pub(crate) mod untyped;
 pub(crate) mod walk;

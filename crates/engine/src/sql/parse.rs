@@ -1,6 +1,7 @@
 //! Text to statements: DataFusion's parser, with COPY and ALTER TABLE … SET (…) in Gingham's own grammar and refused
 //! statements set aside.
 
+use crate::sql::split::without_mark;
 use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
 use crate::sql::copy;
@@ -118,7 +119,7 @@ pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
 /// The names of a statement's parameters, and its text with their numbers.
 pub(crate) fn parameters(sql: &str) -> Result<(ParameterNames, String)> {
     let Tokens { tokens, parameters, materialized: _ } = Tokens::of(sql)?;
-    let text = numbered(sql, &tokens);
+    let text = numbered(without_mark(sql), &tokens);
     Ok((parameters, text))
 }
 

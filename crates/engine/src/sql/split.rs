@@ -1,4 +1,5 @@
-//! Cutting a script into statements without parsing them.
+//! Where the statements of a script lie, without parsing them. What quotes, comments and names are is what the parser's
+//! tokenizer takes for them; the test holds both against each other.
 
 use std::ops::Range;
 
@@ -18,98 +19,249 @@ pub(crate) fn split_statements(sql: &str) -> Vec<String> {
 
 /// Where the statements of `sql` lie.
 pub(crate) fn statement_places(sql: &str) -> Vec<StatementPlace> {
-    let mut places = Vec::new();
     let bytes = sql.as_bytes();
-    let (mut start, mut at, mut first) = (0, 0, None);
-    while at < bytes.len() {
-        let next = skip(bytes, at);
-        if bytes[at] == b';' {
-            places.extend(first.take().map(|first| StatementPlace { whole: start..next, first }));
-            start = next;
-        } else if !bytes[at].is_ascii_whitespace() && !is_comment(bytes, at) {
-            first = first.or(Some(at));
-        }
-        at = next;
+    let mut scan = Scan::at(sql.len() - without_mark(sql).len());
+    let mut places = Vec::new();
+    while let Some(place) = scan.statement(bytes, true) {
+        places.push(place);
     }
-    places.extend(first.map(|first| StatementPlace { whole: start..bytes.len(), first }));
+    places.extend(scan.rest(bytes.len()));
     places
 }
 
-/// The bytes of `sql` up to behind the last `;` that ends a statement.
-pub(crate) fn finished_bytes(sql: &str) -> usize {
-    let bytes = sql.as_bytes();
-    let (mut at, mut finished) = (0, 0);
-    while at < bytes.len() {
-        let next = skip(bytes, at);
-        if bytes[at] == b';' {
-            finished = next;
+/// `sql` without the byte order mark that editors put at the beginning of files.
+pub(crate) fn without_mark(sql: &str) -> &str {
+    sql.strip_prefix(MARK).unwrap_or(sql)
+}
+
+/// The byte order mark.
+const MARK: char = '\u{feff}';
+
+/// What a scan is inside of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Nothing,
+    /// Until this quote. A doubled one ends one quoted text and begins the next, which comes to the same.
+    Quote(u8),
+    /// `E'…'`, until a quote that no backslash precedes.
+    Escapes,
+    /// Until the end of the line.
+    LineComment,
+    /// Until as many `*/` as there were `/*`.
+    BlockComment(u32),
+    /// Until the tag that lies there in the text comes again.
+    Dollar { tag: usize, length: usize },
+}
+
+/// A scan of a text of which more may come. No byte is looked at twice, but for those of a name or a tag at the text's end.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scan {
+    /// Where the statement begins that is being looked at, comments before it among it.
+    pub(super) start: usize,
+    /// Where its first word begins.
+    first: Option<usize>,
+    /// What is before this was looked at.
+    pub(super) at: usize,
+    inside: Inside,
+}
+
+impl Scan {
+    /// One that begins between statements.
+    pub(super) fn at(at: usize) -> Self {
+        Self { start: at, at, ..Self::default() }
+    }
+
+    /// The text has lost so many bytes at its beginning, all of them before the statement.
+    pub(super) fn move_back(&mut self, bytes: usize) {
+        self.start -= bytes;
+        self.at -= bytes;
+        self.first = self.first.map(|first| first - bytes);
+        if let Inside::Dollar { tag, .. } = &mut self.inside {
+            *tag -= bytes;
         }
-        at = next;
     }
-    finished
-}
 
-fn is_comment(bytes: &[u8], at: usize) -> bool {
-    bytes[at..].starts_with(b"--") || bytes[at..].starts_with(b"/*")
-}
-
-/// Where the token that begins at `at` ends: a comment, a quoted text, or one byte. All ends are ASCII, so that a
-/// character is never cut.
-fn skip(bytes: &[u8], at: usize) -> usize {
-    let rest = &bytes[at..];
-    if rest.starts_with(b"--") {
-        return rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| at + end + 1);
-    }
-    if rest.starts_with(b"/*") {
-        return skip_block_comment(bytes, at);
-    }
-    match rest[0] {
-        // A doubled quote ends one quoted text and begins the next, which comes to the same.
-        quote @ (b'\'' | b'"' | b'`') => {
-            rest[1..].iter().position(|byte| *byte == quote).map_or(bytes.len(), |end| at + end + 2)
-        }
-        b'$' => skip_dollar_quoted(bytes, at),
-        _ => at + 1,
-    }
-}
-
-/// Block comments nest.
-fn skip_block_comment(bytes: &[u8], start: usize) -> usize {
-    let (mut at, mut depth) = (start, 0);
-    while at < bytes.len() {
-        if bytes[at..].starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if bytes[at..].starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return at;
+    /// The next statement that ends with a `;`. Unless the text `is_whole`, what its end leaves open is left for later.
+    pub(super) fn statement(&mut self, text: &[u8], is_whole: bool) -> Option<StatementPlace> {
+        while self.at < text.len() {
+            let before = self.at;
+            match self.inside {
+                Inside::Nothing if text[before] == b';' => {
+                    let (start, first) = (self.start, self.first);
+                    *self = Self::at(before + 1);
+                    if let Some(first) = first {
+                        return Some(StatementPlace { whole: start..before + 1, first });
+                    }
+                }
+                Inside::Nothing => self.outside(text, is_whole),
+                _ => self.within(text, is_whole),
             }
-        } else {
-            at += 1;
+            if self.at == before {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Passes blanks and comments before a statement. Whether a word of one has come.
+    pub(super) fn pass_comments(&mut self, text: &[u8], is_whole: bool) -> bool {
+        while self.first.is_none() && self.at < text.len() {
+            let before = self.at;
+            match (self.inside, &text[before..]) {
+                (Inside::Nothing, [b'-', b'-', ..] | [b'/', b'*', ..]) => self.outside(text, is_whole),
+                (Inside::Nothing, [byte, ..]) if byte.is_ascii_whitespace() => self.at += 1,
+                (Inside::Nothing, [b'-' | b'/']) if !is_whole => return false,
+                (Inside::Nothing, _) => return true,
+                _ => self.within(text, is_whole),
+            }
+            if self.at == before {
+                return false;
+            }
+        }
+        self.first.is_some()
+    }
+
+    /// Whether a statement or a comment has begun that has not ended.
+    pub(super) fn is_open(&self) -> bool {
+        self.first.is_some() || !matches!(self.inside, Inside::Nothing | Inside::LineComment)
+    }
+
+    /// What follows the last `;`, unless it is blanks and comments.
+    pub(super) fn rest(&mut self, length: usize) -> Option<StatementPlace> {
+        let (start, first) = (self.start, self.first);
+        *self = Self::at(length);
+        first.map(|first| StatementPlace { whole: start..length, first })
+    }
+
+    /// One token that is no `;`, outside of quotes and comments, or none where more text has to tell what it is.
+    fn outside(&mut self, text: &[u8], is_whole: bool) {
+        let rest = &text[self.at..];
+        if !is_whole && matches!(rest, [b'-' | b'/']) {
+            return;
+        }
+        match rest {
+            [b'-', b'-', ..] => return self.enter(Inside::LineComment, 2),
+            [b'/', b'*', ..] => return self.enter(Inside::BlockComment(1), 2),
+            [blank, ..] if blank.is_ascii_whitespace() => {
+                self.at += 1;
+                return;
+            }
+            _ => {}
+        }
+        self.first.get_or_insert(self.at);
+        match rest[0] {
+            quote @ (b'\'' | b'"' | b'`') => self.enter(Inside::Quote(quote), 1),
+            b'$' => match dollar(rest) {
+                Some(length) => self.enter(Inside::Dollar { tag: self.at, length }, length),
+                // The tag may go on.
+                None if !is_whole && rest[1..].iter().all(|byte| is_name(*byte)) => {}
+                None => self.at += 1,
+            },
+            byte if begins_name(byte) => {
+                let length = rest.iter().take_while(|byte| is_name(**byte) || **byte == b'$').count();
+                match rest.get(length) {
+                    None if !is_whole => {}
+                    Some(b'\'') if rest[..length].eq_ignore_ascii_case(b"e") => self.enter(Inside::Escapes, length + 1),
+                    _ => self.at += length,
+                }
+            }
+            byte if byte.is_ascii_digit() => self.at += rest.iter().take_while(|byte| byte.is_ascii_digit()).count(),
+            _ => self.at += 1,
         }
     }
-    bytes.len()
+
+    fn enter(&mut self, inside: Inside, bytes: usize) {
+        self.inside = inside;
+        self.at += bytes;
+    }
+
+    /// What is inside a quote or a comment, to its end or as far as the text goes.
+    fn within(&mut self, text: &[u8], is_whole: bool) {
+        let rest = &text[self.at..];
+        let ended = match &mut self.inside {
+            Inside::Nothing => Some(0),
+            Inside::Quote(quote) => memchr::memchr(*quote, rest).map(|at| at + 1),
+            Inside::LineComment => memchr::memchr(b'\n', rest).map(|at| at + 1),
+            Inside::Escapes => match memchr::memchr2(b'\'', b'\\', rest) {
+                // What follows a backslash is no end, and a quote behind a quote is none either.
+                Some(at) if at + 1 < rest.len() && (rest[at] == b'\\' || rest[at + 1] == b'\'') => {
+                    self.at += at + 2;
+                    return;
+                }
+                Some(at) if at + 1 == rest.len() && !is_whole => {
+                    self.at += at;
+                    return;
+                }
+                Some(at) if rest[at] == b'\'' => Some(at + 1),
+                _ => None,
+            },
+            Inside::BlockComment(depth) => {
+                let Some(at) = memchr::memchr2(b'*', b'/', rest) else {
+                    self.at = text.len();
+                    return;
+                };
+                match rest.get(at..at + 2) {
+                    Some(b"/*") => *depth += 1,
+                    Some(b"*/") if *depth > 1 => *depth -= 1,
+                    Some(b"*/") => {
+                        self.inside = Inside::Nothing;
+                    }
+                    Some(_) => {
+                        self.at += at + 1;
+                        return;
+                    }
+                    None => {
+                        self.at += if is_whole { at + 1 } else { at };
+                        return;
+                    }
+                }
+                self.at += at + 2;
+                return;
+            }
+            Inside::Dollar { tag, length } => {
+                let (tag, length) = (&text[*tag..*tag + *length], *length);
+                match memchr::memmem::find(rest, tag) {
+                    Some(at) => Some(at + length),
+                    None if !is_whole => {
+                        // The tag's beginning may have come.
+                        self.at += rest.len().saturating_sub(length - 1);
+                        return;
+                    }
+                    None => None,
+                }
+            }
+        };
+        match ended {
+            Some(bytes) => self.enter(Inside::Nothing, bytes),
+            None => self.at = text.len(),
+        }
+    }
 }
 
-/// `$$ … $$` and `$tag$ … $tag$`; a `$1` is no quote.
-fn skip_dollar_quoted(bytes: &[u8], at: usize) -> usize {
-    let name = bytes[at + 1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-    let end = at + 1 + name;
-    if bytes.get(end) != Some(&b'$') || bytes[at + 1].is_ascii_digit() {
-        return at + 1;
-    }
-    let tag = &bytes[at..=end];
-    bytes[end + 1..]
-        .windows(tag.len())
-        .position(|window| window == tag)
-        .map_or(bytes.len(), |found| end + 1 + found + tag.len())
+/// Whether a byte begins a name. Bytes of characters beyond ASCII do.
+fn begins_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+}
+
+/// Whether a byte goes on with a name, or a tag.
+fn is_name(byte: u8) -> bool {
+    begins_name(byte) || byte.is_ascii_digit()
+}
+
+/// The length of the tag that `text` begins with, `$$` or `$tag$`; `$1` is none.
+fn dollar(text: &[u8]) -> Option<usize> {
+    let name = text[1..].iter().take_while(|byte| is_name(**byte)).count();
+    let is_tag = text.get(1 + name) == Some(&b'$') && !text[1].is_ascii_digit();
+    is_tag.then_some(name + 2)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{finished_bytes, split_statements, statement_places};
+    use super::{split_statements, statement_places};
+    use crate::sql::splitter::{ScriptPart, StatementSplitter};
+    use crate::sql::tokens::tokens;
+    use datafusion::sql::sqlparser::tokenizer::Token;
 
     #[test]
     fn semicolons_in_quotes_and_comments_do_not_count() {
@@ -120,24 +272,100 @@ mod tests {
             ("select 1 -- one;\n+ 2; x", &["select 1 -- one;\n+ 2;", "x"]),
             ("select $1; select $$a;b$$; select $t$;$$;$t$", &["select $1;", "select $$a;b$$;", "select $t$;$$;$t$"]),
             ("select 'unfinished; ", &["select 'unfinished;"]),
+            ("select E'it\\'s; x'; y", &["select E'it\\'s; x';", "y"]),
+            ("select e'it''s\\'; x\\\\'; y", &["select e'it''s\\'; x\\\\';", "y"]),
+            ("select 'a\\'; select namee'\\'; y", &["select 'a\\';", "select namee'\\';", "y"]),
+            ("select a$b$; c$b$; y", &["select a$b$;", "c$b$;", "y"]),
+            ("\u{feff}select 1; x", &["select 1;", "x"]),
             ("selecté; ü", &["selecté;", "ü"]),
             ("", &[]),
         ];
         for (sql, expected) in cases {
             assert_eq!(split_statements(sql), *expected, "{sql}");
         }
-        for (sql, finished) in [
-            ("select 1; select 2", 9),
-            ("select ';", 0),
-            ("select 1 -- ;", 0),
-            ("/* ; */;", 8),
-            ("a; b; 'c;", 5),
-            ("", 0),
-        ] {
-            assert_eq!(finished_bytes(sql), finished, "{sql}");
-        }
         let places = statement_places("-- one\nselect 1;\n/* two */ select 2");
         let found: Vec<_> = places.into_iter().map(|place| (place.whole, place.first)).collect();
         assert_eq!(found, [(0..16, 7), (16..35, 27)]);
+    }
+
+    /// Numbers in no order, the same for each seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % end
+        }
+    }
+
+    const PIECES: &[&str] = &[
+        ";", ";", ";", "'", "'", "''", "\"", "\"\"", "`", "E'", "e'", " E'", "\\", "\\'", "\\\\", "$$", "$$", "$t$", "$t$", "$_1$",
+        "$1", "$", "--", "/*", "*/", "/", "*", "-", "\n", " ", "a", "e", "é", "1", "1e", "_", "select ", ", ", "(", ")", "N'",
+        "x'",
+    ];
+
+    /// The statements as the tokenizer has them, or `None` where it takes a text for unfinished or wrong.
+    fn by_tokens(sql: &str) -> Option<Vec<String>> {
+        let mut found = vec![String::new()];
+        let mut means = vec![false];
+        let tokens = tokens(sql).ok()?;
+        // A token's text is what lies between its place and that of the next one.
+        let starts: Vec<usize> = tokens
+            .iter()
+            .map(|token| {
+                let place = token.span.start;
+                let line: usize = sql.split_inclusive('\n').take(place.line as usize - 1).map(str::len).sum();
+                line + sql[line..].chars().take(place.column as usize - 1).map(char::len_utf8).sum::<usize>()
+            })
+            .chain([sql.len()])
+            .collect();
+        for (token, pair) in tokens.iter().zip(starts.windows(2)) {
+            let last = found.len() - 1;
+            found[last].push_str(&sql[pair[0]..pair[1]]);
+            match token.token {
+                Token::SemiColon => {
+                    found.push(String::new());
+                    means.push(false);
+                }
+                Token::Whitespace(_) => {}
+                _ => means[last] = true,
+            }
+        }
+        let statements = found.into_iter().zip(means).filter(|(_, means)| *means);
+        Some(statements.map(|(text, _)| text.trim().to_owned()).collect())
+    }
+
+    /// The statements of a text that arrives in pieces.
+    fn in_pieces(sql: &str, random: &mut Random) -> Vec<String> {
+        let (mut splitter, mut found, mut rest) = (StatementSplitter::new(), Vec::new(), sql);
+        let text = |part| match part {
+            ScriptPart::Statement { text, .. } | ScriptPart::Command { text, .. } => text,
+        };
+        while !rest.is_empty() {
+            let mut end = 1 + random.below(rest.len().min(5));
+            while !rest.is_char_boundary(end) {
+                end += 1;
+            }
+            splitter.push(&rest[..end]);
+            rest = &rest[end..];
+            found.extend(std::iter::from_fn(|| splitter.next()).map(text));
+        }
+        found.extend(std::iter::from_fn(|| splitter.finish()).map(text));
+        found
+    }
+
+    #[test]
+    fn texts_are_cut_where_the_tokenizer_has_semicolons() {
+        let (mut random, mut compared) = (Random(7), 0);
+        for _ in 0..60_000 {
+            let sql: String = (0..1 + random.below(14)).map(|_| PIECES[random.below(PIECES.len())]).collect();
+            let whole = split_statements(&sql);
+            assert_eq!(in_pieces(&sql, &mut random), whole, "{sql:?}");
+            if let Some(expected) = by_tokens(&sql) {
+                assert_eq!(whole, expected, "{sql:?}");
+                compared += usize::from(sql.contains(';'));
+            }
+        }
+        assert!(compared > 5000, "{compared} texts were compared");
     }
 }

@@ -8,6 +8,7 @@ use crate::Result;
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters;
 use crate::sql::parameters::ParameterNames;
+use crate::sql::split::without_mark;
 use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{CteAsMaterialized, Query};
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -29,7 +30,7 @@ pub(crate) struct Materialized(Vec<(Location, CteAsMaterialized)>);
 impl Tokens {
     /// Those of a statement's text.
     pub(crate) fn of(sql: &str) -> Result<Self> {
-        Self::read(tokens(sql)?)
+        Self::read(tokens(without_mark(sql))?)
     }
 
     /// Those of a text that is not the statement's: they have no line and column that an error could show.
@@ -135,7 +136,7 @@ impl Tokens {
     }
 }
 
-fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>> {
+pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>> {
     let read = Tokenizer::new(&Gingham, sql).tokenize_with_location();
     Ok(read.map_err(|error| datafusion::error::DataFusionError::from(ParserError::from(error)))?)
 }

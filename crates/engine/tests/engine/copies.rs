@@ -2,6 +2,8 @@
 
 use gingham::{Connection, Database, Error, Result, StatementHandle};
 use std::io::{self, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 fn copy_in(connection: &Connection, sql: &str, from: &mut dyn Read) -> Result<u64> {
     connection.copy_in(sql, from, &StatementHandle::new())
@@ -95,4 +97,89 @@ fn other_statements_are_refused() {
     );
     assert_eq!(copy_out(&connection, "COPY nosuch TO STDOUT", &mut bytes).unwrap_err().sqlstate(), "42P01");
     assert!(copy_in(&connection, "COPY t FROM STDIN", &mut io::empty()).is_err(), "an empty file has no columns");
+}
+
+/// The SQLSTATE and the text of a COPY that fails.
+fn copy_fails(connection: &Connection, to: &Path) -> (&'static str, String) {
+    let error = connection.execute(&format!("COPY t TO '{}' (FORMAT csv)", to.display())).unwrap_err();
+    (error.sqlstate(), error.to_string())
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_copy_that_can_not_be_written_leaves_what_was_there() {
+    let (connection, root) = (table(), tempfile::tempdir().unwrap());
+    connection.execute("INSERT INTO t SELECT value, 'a word', 1 FROM generate_series(1, 100000)").unwrap();
+    let at = |name: &str| root.path().join(name);
+    std::fs::write(at("kept.csv"), "kept").unwrap();
+    assert_eq!(copy_fails(&connection, &at("no/such/x.csv")).0, "58P01");
+    assert_eq!(copy_fails(&connection, root.path()).0, "42809");
+    let (state, text) = copy_fails(&connection, Path::new("/dev/full"));
+    assert_eq!((state, text.as_str()), ("53100", "COPY TO '/dev/full': No space left on device (os error 28)"));
+    // The query fails after rows were written.
+    let late = format!(
+        "COPY (SELECT n, 1 / (n - 99999) AS x FROM t ORDER BY n) TO '{}' (FORMAT csv)",
+        at("kept.csv").display()
+    );
+    assert_eq!(connection.execute(&late).unwrap_err().sqlstate(), "22012");
+    assert_eq!(names(root.path()), ["kept.csv"]);
+    assert_eq!(std::fs::read_to_string(at("kept.csv")).unwrap(), "kept");
+}
+
+#[test]
+fn a_copy_that_is_cancelled_leaves_nothing() {
+    let (connection, root) = (table(), tempfile::tempdir().unwrap());
+    let place = root.path().join("x.csv");
+    let sql = format!("COPY (SELECT value FROM generate_series(1, 2000000000)) TO '{}'", place.display());
+    std::thread::scope(|scope| {
+        let copying = scope.spawn(|| connection.execute(&sql));
+        while names(root.path()).is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        connection.cancel();
+        assert!(matches!(copying.join().unwrap(), Err(Error::Cancelled)));
+    });
+    // What was being written is closed and removed by a thread of its own.
+    let started = Instant::now();
+    while !names(root.path()).is_empty() && started.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(names(root.path()), [""; 0]);
+}
+
+#[test]
+fn a_copy_writes_files_folders_and_pipes() {
+    let (connection, root) = (table(), tempfile::tempdir().unwrap());
+    connection.execute("INSERT INTO t VALUES (1, 'a', 2), (2, NULL, 3)").unwrap();
+    let copy = |name: &str, options: &str| {
+        let sql = format!("COPY t TO '{}{name}' {options}", root.path().join("").display());
+        connection.execute(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    };
+    let text = |name: &str| std::fs::read_to_string(root.path().join(name)).unwrap();
+    // A name without an ending is a file too.
+    assert_eq!((copy("plain", "(FORMAT csv)"), text("plain").as_str()), (2, "n,word,x\n1,a,2.0\n2,,3.0\n"));
+    assert_eq!(copy("a [1]*.csv", ""), 2);
+    assert_eq!(text("a [1]*.csv"), text("plain"));
+    // A folder takes more files each time.
+    assert_eq!((copy("parts/", "(FORMAT csv)"), copy("parts/", "(FORMAT csv)")), (2, 2));
+    assert_eq!(names(&root.path().join("parts")).len(), 2);
+    assert_eq!(copy("by", "STORED AS CSV PARTITIONED BY (n)"), 2);
+    assert_eq!(names(&root.path().join("by")), ["n=1", "n=2"]);
+    connection.execute("COPY t TO '/dev/null' (FORMAT csv)").unwrap();
+    let pipe = root.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::thread::scope(|scope| {
+        let read = scope.spawn(|| std::fs::read_to_string(&pipe).unwrap());
+        copy("pipe", "(FORMAT csv)");
+        assert_eq!(read.join().unwrap(), text("plain"));
+    });
+    let sql = format!("COPY t TO '{}'", root.path().join("plain").display());
+    let error = connection.execute(&sql).unwrap_err().to_string();
+    assert!(error.contains("the name has no ending that tells the format; say it, as in (FORMAT csv)"), "{error}");
 }

@@ -105,6 +105,8 @@ pub(crate) struct Environment {
     identity: Option<FileIdentity>,
     /// The path's place among those that are open: it is free when nobody has any environment of the store.
     registration: OnceLock<Arc<Owner>>,
+    /// Bytes that its file has to have before it can be copied; 0 where the file was made as long, or is ours to lengthen.
+    copied_from: u64,
 }
 
 impl Environment {
@@ -133,7 +135,7 @@ impl Environment {
         let (pins, syncs, gate) = (Arc::default(), Mutex::new(SyncMode::Both), RwLock::new(()));
         let (folder, checksum) = (folder.to_path_buf(), OnceLock::new());
         let registration = OnceLock::new();
-        Self { env, databases, pins, syncs, checksum, gate, folder, generation, identity, registration }
+        Self { env, databases, pins, syncs, checksum, gate, folder, generation, identity, registration, copied_from: 0 }
     }
 
     /// Opens the environment in `folder`.
@@ -201,6 +203,11 @@ impl Environment {
     /// This environment, whose folder has another name now.
     pub(crate) fn renamed(self, folder: PathBuf) -> Self {
         Self { folder, ..self }
+    }
+
+    /// This environment, whose file can't be copied while it has fewer bytes.
+    pub(crate) fn copied_from(self, bytes: u64) -> Self {
+        Self { copied_from: bytes, ..self }
     }
 
     /// Keeps the place of the store's path until it is closed: what was read of it may live a moment longer than the store.
@@ -380,6 +387,16 @@ impl Environment {
     /// Returns LMDB's own error, since a copy to a full disk is the destination's fault.
     pub(crate) fn copy_to(&self, to: &Path) -> Result<()> {
         let _shared = self.shared();
+        let data = self.folder.join("data.mdb");
+        if self.copied_from > 0
+            && std::fs::metadata(&data).map_err(Error::io("reading", &data))?.len() < self.copied_from
+        {
+            // LMDB would read through its map what is not in the file, which ends the process.
+            return Err(Error::Locked(format!(
+                "a power loss has cut {} within pages that hold no value; open the database for writing once before it is copied",
+                data.display()
+            )));
+        }
         let file = self.env.copy_to_path(to, heed::CompactionOption::Enabled).map_err(failed("copying to", to))?;
         file.sync_all().map_err(Error::io("syncing", to))
     }

@@ -39,6 +39,7 @@ impl Store {
 
     fn check_once(self: &Arc<Self>) -> Result<CheckReport> {
         let mut report = CheckReport { notes: self.opening_notes.clone(), ..CheckReport::default() };
+        let oddities;
         let segments = {
             // Nothing is committed by this process meanwhile; the segments' files are open when it goes on.
             let _turn = self.turn(&WriteOptions { lock_timeout: Some(PATIENCE), ..WriteOptions::default() })?;
@@ -46,6 +47,7 @@ impl Store {
             report.verified += walked.pages;
             report.errors.extend(walked.errors);
             report.notes.extend(walked.notes);
+            oddities = walked.oddities;
             if !report.errors.is_empty() {
                 // The map of a damaged file must not be touched.
                 return Ok(report);
@@ -58,6 +60,7 @@ impl Store {
         if report.errors.is_empty() {
             self.check_indexes(&mut report)?;
         }
+        report.errors.extend(oddities);
         for segment in segments {
             let zones: usize = segment.zones() * segment.columns().len();
             report.verified += zones as u64;

@@ -82,15 +82,15 @@ fn open_whole(database: &Path, open: impl Fn(&Path) -> Result<Environment>) -> R
     loop {
         attempt += 1;
         let before = identity().ok();
-        let opened = verify(database).and_then(|()| open(&catalog));
+        let opened = verify(database).and_then(|bytes| Ok(open(&catalog)?.copied_from(bytes)));
         if attempt >= ATTEMPTS || before == identity().ok() {
             return opened;
         }
     }
 }
 
-/// Checks the catalog's structure, as far as its last commit is to be trusted.
-fn verify(database: &Path) -> Result<()> {
+/// Checks the catalog's structure, as far as its last commit is to be trusted. Gives the bytes that its file has to have to be copied.
+fn verify(database: &Path) -> Result<u64> {
     let trusted = folder::trusted(database, || folder::is_live(database))?;
     if trusted == Trusted::Before {
         return Err(Error::Locked(format!(

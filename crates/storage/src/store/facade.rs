@@ -146,7 +146,7 @@ impl Store {
                 folder::create(path, Access::Durable)?;
             }
             let trusted = folder::trusted(path, || false)?;
-            verifier::verify_for_opening(&folder::catalog(path), trusted)?;
+            verifier::verify_for_writing(&folder::catalog(path), trusted)?;
             if trusted == Trusted::Before {
                 // The one before takes the place of the commit that was interrupted.
                 commit_again(&Environment::open(&folder::catalog(path), Access::Before)?)?;

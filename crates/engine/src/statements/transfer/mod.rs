@@ -2,7 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `copy` | its text and options |
+//! //! | `destination` | where COPY … TO writes |
 //! | `run` | running it |
 
+mod destination;
 pub(crate) mod run;

@@ -6,6 +6,7 @@ use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::fold;
 use crate::sql::quoted::quoted;
 use crate::statements::dml::insert;
+use crate::statements::transfer::destination::Destination;
 use crate::statements::{all_of, query_of, writable};
 use crate::{Error, Result};
 use arrow::array::AsArray;
@@ -17,7 +18,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, 
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use futures::TryStreamExt;
 use gingham_storage::SqlState;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Formats that COPY reads and writes.
@@ -118,8 +119,14 @@ pub(crate) async fn to(
         crate::sql::ignored::refuse_ignored(query)?;
     }
     crate::session::external_files::local(&statement.target)?;
+    require_format(&statement)?;
+    let destination = Destination::of(&statement.target, !statement.partitioned_by.is_empty())?;
+    statement.target = destination.url()?;
     let plan = values_as_text(copied(context, statement, parameters).await?)?;
-    let batches: Vec<_> = context.rows(plan).await?.try_collect().await?;
+    let rows = async { Ok(context.rows(plan).await?.try_collect::<Vec<_>>().await?) };
+    let batches = rows.await.map_err(|error| destination.told(error))?;
+    let finished = tokio::task::spawn_blocking(|| destination.finish());
+    finished.await.map_err(|error| Error::Internal(error.to_string()))??;
     let mut records = 0;
     for batch in &batches {
         if let Some(counts) = batch.columns().first().and_then(|counts| counts.as_primitive_opt::<UInt64Type>()) {
@@ -127,6 +134,21 @@ pub(crate) async fn to(
         }
     }
     Ok(Outcome::Affected(records))
+}
+
+/// The file's format is said, or its name tells it.
+fn require_format(statement: &CopyToStatement) -> Result<()> {
+    let ending = Path::new(&statement.target).extension();
+    if statement.stored_as.is_some() || ending.is_some() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        SqlState::InvalidParameterValue,
+        format!(
+            "COPY TO '{}': the name has no ending that tells the format; say it, as in (FORMAT csv); the formats are {FORMATS}",
+            statement.target
+        ),
+    ))
 }
 
 /// The plan of COPY … TO: DataFusion's for a query without a table, with the plan of the query that is copied in the place of

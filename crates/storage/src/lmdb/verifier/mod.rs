@@ -4,9 +4,14 @@
 //! database is used, the trees of both metas are walked: page numbers, flags, bounds of every node, key order, counts,
 //! overflow runs, the free list, and that no page is used twice. Values are not read here; their envelope has a
 //! checksum. docs/decisions/0009-catalog-walker.md says what this finds and what it costs.
+//!
+//! What makes a file unreadable here rests on what LMDB's format promises, or on how Gingham alone uses it: it opens the
+//! environment without flags that LMDB keeps, sizes its map by pages, and writes both metas with each database it makes.
 
 pub(crate) mod commit_checksum;
 pub(crate) mod page;
+#[cfg(test)]
+mod random_values;
 pub(crate) mod tree;
 
 pub(crate) use crate::lmdb::verifier::commit_checksum::is_sealed;
@@ -29,8 +34,13 @@ pub(crate) struct Walked {
     pub(crate) pages: u64,
     /// One per damaged page.
     pub(crate) errors: Vec<Error>,
-    /// Oddities that lose nothing.
+    /// What LMDB's code never does, though its format allows it, and wrong statistics. Nothing is lost by them: such a database is
+    /// opened, and `check` lists them as errors.
+    pub(crate) oddities: Vec<Error>,
+    /// What happens and loses nothing.
     pub(crate) notes: Vec<String>,
+    /// Bytes that the file has to have before LMDB copies it: all runs of overflow pages, with those of their pages that no value takes.
+    pub(crate) bytes_of_runs: u64,
 }
 
 /// A walk of a file that another process writes is repeated when the file has moved on meanwhile.
@@ -84,16 +94,33 @@ pub(crate) enum Trusted {
     Before,
 }
 
-/// Errors unless the catalog's file is in order, so that LMDB can be trusted with it.
-pub(crate) fn verify_for_opening(catalog: &Path, trusted: Trusted) -> Result<()> {
+/// Errors unless the catalog's file is in order, so that LMDB can be trusted with it. Gives the bytes that the file has to have
+/// before LMDB copies it.
+pub(crate) fn verify_for_opening(catalog: &Path, trusted: Trusted) -> Result<u64> {
     let walked = walk(catalog, trusted)?;
     for note in walked.notes {
         tracing::warn!("{}: {note}", catalog.display());
     }
+    for oddity in walked.oddities {
+        tracing::warn!("{oddity}");
+    }
     match walked.errors.into_iter().next() {
         Some(error) => Err(error),
-        None => Ok(()),
+        None => Ok(walked.bytes_of_runs),
     }
+}
+
+/// The same, for the one writer, who lengthens a file that ends within a run: a power loss may have kept a commit's values and
+/// lost what lies behind them in their runs, which no commit checksum covers. LMDB never reads that, but copies it through its map.
+pub(crate) fn verify_for_writing(catalog: &Path, trusted: Trusted) -> Result<()> {
+    let needed = verify_for_opening(catalog, trusted)?;
+    let path = catalog.join("data.mdb");
+    let file = File::options().write(true).open(&path).map_err(Error::io("opening", &path))?;
+    let length = file.metadata().map_err(Error::io("reading", &path))?.len();
+    if length < needed {
+        file.set_len(needed).map_err(Error::io("lengthening", &path))?;
+    }
+    Ok(())
 }
 
 /// Walks the file of the catalog folder `catalog`.
@@ -137,6 +164,7 @@ fn metas(file: &mut PageFile) -> Result<[Meta; 2]> {
     if zero.page_size != one.page_size {
         return Err(file.damaged(0, format!("page sizes of the metas are {} and {}", zero.page_size, one.page_size)));
     }
+    // Every commit of LMDB writes the older meta, with the next number; a copy begins with 0 and 1.
     if zero.transaction.abs_diff(one.transaction) != 1 {
         let detail = format!("transactions {} and {} do not follow each other", zero.transaction, one.transaction);
         return Err(file.damaged(u64::from(zero.transaction < one.transaction), detail));
@@ -163,8 +191,10 @@ fn walk_metas(file: &PageFile, metas: &[Meta; 2], trusted: Trusted) -> Walked {
             break;
         }
         walked.errors.extend(trees.errors);
+        walked.bytes_of_runs = walked.bytes_of_runs.max(trees.end_of_runs * file.page_size as u64);
         if number == newest {
             walked.pages += trees.pages;
+            walked.oddities.extend(trees.oddities);
             walked.notes.extend(trees.notes);
         }
         if walked.errors.is_empty()

@@ -106,13 +106,16 @@ impl Meta {
         if !page_size.is_power_of_two() || !(512..=65536).contains(&page_size) {
             return Err(format!("page size is {page_size}"));
         }
+        // LMDB takes any size; every map of ours has a multiple of the page size.
         let map_size = u64_at(body, 16);
         if !map_size.is_multiple_of(page_size as u64) || map_size > 1 << 47 {
             return Err(format!("map size is {map_size}"));
         }
+        // LMDB keeps flags of the environment here, too; ours is opened with none of those that are kept.
         if free.flags != INTEGER_KEY {
             return Err(format!("flags are {:#x}, {INTEGER_KEY:#x} was expected", free.flags));
         }
+        // These are flags of databases with several values a key, or with keys in another order. Ours have neither.
         if main.flags != 0 || main.pad != 0 {
             return Err(format!("flags of the main tree are {:#x}, 0 was expected", main.flags));
         }
@@ -140,28 +143,37 @@ pub(super) struct Node<'p> {
     pub(super) data: &'p [u8],
 }
 
-/// Number of overflow pages that `bytes` of data take.
+/// Number of overflow pages that `bytes` of data take. The run that holds them may be longer: LMDB writes a shorter value over
+/// a longer one of the same transaction in place.
 pub(super) fn overflow_pages(bytes: u64, page_size: usize) -> u64 {
     (PAGE_HEADER as u64 - 1 + bytes) / page_size as u64 + 1
 }
 
-/// Checks the header of the first page of an overflow run.
-pub(super) fn check_overflow(page: &[u8], number: u64, pages: u64) -> Result<(), String> {
+/// Checks the header of the first page of an overflow run, whose value takes `needed` pages. Gives the pages of the run.
+pub(super) fn overflow_run(page: &[u8], number: u64, needed: u64) -> Result<u64, String> {
     if u64_at(page, 0) != number {
         return Err(format!("it says it is page {}", u64_at(page, 0)));
     }
     if u16_at(page, 10) != OVERFLOW {
         return Err(format!("page flags are {:#x}, {OVERFLOW:#x} was expected", u16_at(page, 10)));
     }
-    if u64::from(u32_at(page, 12)) != pages {
-        return Err(format!("it says it runs over {} pages, its value takes {pages}", u32_at(page, 12)));
+    let pages = u64::from(u32_at(page, 12));
+    if pages < needed {
+        return Err(format!("it says it runs over {pages} pages, its value takes {needed}"));
     }
-    Ok(())
+    Ok(pages)
 }
 
-/// The nodes of a branch or leaf page, after checks of its header, of every node's bounds, and that the nodes fill the
-/// page's upper part without gaps or overlaps.
-pub(super) fn nodes(page: &[u8], number: u64, expected: u16) -> Result<Vec<Node<'_>>, String> {
+/// The nodes of a tree page.
+#[derive(Debug)]
+pub(super) struct Nodes<'p> {
+    pub(super) nodes: Vec<Node<'p>>,
+    /// The first unused place between nodes. LMDB's code leaves none, but its format promises nothing about it.
+    pub(super) gap: Option<String>,
+}
+
+/// The nodes of a branch or leaf page, after checks of its header, of every node's bounds, and that no node overlaps another.
+pub(super) fn nodes(page: &[u8], number: u64, expected: u16) -> Result<Nodes<'_>, String> {
     if u64_at(page, 0) != number {
         return Err(format!("it says it is page {}", u64_at(page, 0)));
     }
@@ -191,17 +203,18 @@ pub(super) fn nodes(page: &[u8], number: u64, expected: u16) -> Result<Vec<Node<
         extents.push((at, end));
     }
     extents.sort_unstable();
-    let mut next = upper;
+    extents.push((page.len(), page.len()));
+    let (mut next, mut gap) = (upper, None);
     for (at, end) in extents {
-        if at != next {
-            return Err(format!("an entry lies at {at}, {next} was expected"));
+        if at < next {
+            return Err(format!("an entry lies at {at}, within the one that ends at {next}"));
+        }
+        if at > next && gap.is_none() {
+            gap = Some(format!("nothing lies from {next} to {at} between its entries"));
         }
         next = end;
     }
-    if next != page.len() {
-        return Err(format!("entries end at {next} of {}", page.len()));
-    }
-    Ok(nodes)
+    Ok(Nodes { nodes, gap })
 }
 
 /// Calls `visit` with the nodes of a branch or leaf page, without a look at whether they lie in order.

@@ -54,7 +54,11 @@ pub(super) struct Trees<'f> {
     seen: Vec<bool>,
     pub(super) pages: u64,
     pub(super) errors: Vec<Error>,
+    /// What LMDB's code never does, though its format allows it, and what its statistics have wrong: no value is lost by it.
+    pub(super) oddities: Vec<Error>,
     pub(super) notes: Vec<String>,
+    /// The first page behind all runs of overflow pages, as far as they reach.
+    pub(super) end_of_runs: u64,
     databases: Vec<(Name, DatabaseRecord)>,
     /// Value of the state, when it lies inside a leaf page.
     state: Option<Vec<u8>>,
@@ -81,7 +85,9 @@ impl<'f> Trees<'f> {
             seen: vec![false; pages + 1],
             pages: 0,
             errors: Vec::new(),
+            oddities: Vec::new(),
             notes: Vec::new(),
+            end_of_runs: 0,
             databases: Vec::new(),
             state: None,
             free: Vec::new(),
@@ -118,7 +124,7 @@ impl<'f> Trees<'f> {
 
     /// Notes that `count` pages from `number` are used.
     fn mark(&mut self, number: u64, count: u64) -> Result<(), String> {
-        let end = number.checked_add(count).filter(|end| *end <= self.meta.last_page + 1);
+        let end = number.checked_add(count).filter(|end| *end <= self.meta.last_page.saturating_add(1));
         let range = usize::try_from(number).ok().zip(end.and_then(|end| usize::try_from(end).ok()));
         let pages = range.and_then(|(start, end)| self.seen.get_mut(start..end));
         let pages = pages.ok_or_else(|| format!("the last page is {}", self.meta.last_page))?;
@@ -140,20 +146,29 @@ impl<'f> Trees<'f> {
         } else if record.depth != 0 {
             self.damaged_tree(role, format!("it has no root, but depth {}", record.depth));
         }
-        let expected = [record.branch_pages, record.leaf_pages, record.overflow_pages, record.entries];
-        let found = [counted.branch_pages, counted.leaf_pages, counted.overflow_pages, counted.entries];
-        if expected != found && self.errors.is_empty() {
-            self.damaged_tree(
-                role,
-                format!("branch pages, leaf pages, overflow pages, entries are {found:?}, {expected:?} were recorded"),
-            );
+        if !self.errors.is_empty() {
+            return;
+        }
+        // LMDB frees the pages of a run by its header, and takes them from this number: both are the same or one is damaged.
+        if record.overflow_pages != counted.overflow_pages {
+            let (found, recorded) = (counted.overflow_pages, record.overflow_pages);
+            self.damaged_tree(role, format!("{found} overflow pages were found, {recorded} were recorded"));
+        }
+        let recorded = [record.branch_pages, record.leaf_pages, record.entries];
+        let found = [counted.branch_pages, counted.leaf_pages, counted.entries];
+        if recorded != found {
+            let detail =
+                format!("branch pages, leaf pages, entries are {found:?}, the statistics of LMDB say {recorded:?}");
+            self.oddities.push(Error::corrupt(self.place(role), detail));
         }
     }
 
+    fn place(&self, role: Role) -> String {
+        format!("{}, tree of {} at commit {}", self.file.path.display(), role.text(), self.meta.transaction)
+    }
+
     fn damaged_tree(&mut self, role: Role, detail: String) {
-        let place =
-            format!("{}, tree of {} at commit {}", self.file.path.display(), role.text(), self.meta.transaction);
-        self.errors.push(Error::corrupt(place, detail));
+        self.errors.push(Error::corrupt(self.place(role), detail));
     }
 
     /// Walks the page `number`, `depth` levels above and including the leaves.
@@ -179,7 +194,8 @@ impl<'f> Trees<'f> {
             1 => LEAF,
             _ => BRANCH,
         };
-        let nodes = page::nodes(&bytes, number, kind)?;
+        let page::Nodes { nodes, gap } = page::nodes(&bytes, number, kind)?;
+        self.oddities.extend(gap.map(|gap| self.file.damaged(number, format!("of {}: {gap}", role.text()))));
         check_order(role, &nodes, kind, bounds)?;
         if kind == LEAF {
             counted.leaf_pages += 1;
@@ -202,24 +218,19 @@ impl<'f> Trees<'f> {
         if node.flags & !allowed != 0 || (role == Role::Main && node.flags != SUB_DATABASE) {
             return Err(format!("an entry has flags {:#x}", node.flags));
         }
-        let big = node.flags & BIG_DATA != 0;
-        let mut run = None;
-        if big {
-            let first = page::u64_at(node.data, 0);
-            let count = page::overflow_pages(node.number, self.meta.page_size);
-            self.mark(first, count).map_err(|detail| format!("overflow page {first}: {detail}"))?;
-            let header = self.file.read(first).map_err(|detail| format!("overflow page {first}: {detail}"))?;
-            page::check_overflow(&header, first, count).map_err(|detail| format!("overflow page {first}: {detail}"))?;
-            self.file.read(first + count - 1).map_err(|detail| format!("end of overflow page {first}: {detail}"))?;
-            self.pages += count;
-            counted.overflow_pages += count;
-            run = Some((first, count));
+        let mut first = None;
+        if node.flags & BIG_DATA != 0 {
+            let number = page::u64_at(node.data, 0);
+            let pages = self.run(number, node.number).map_err(|detail| format!("overflow page {number}: {detail}"))?;
+            self.pages += pages;
+            counted.overflow_pages += pages;
+            first = Some(number);
         }
         match role {
             Role::Main => self.database(node),
             Role::Free => {
-                let value = match run {
-                    Some((first, count)) => self.overflow_value(first, count, node.number)?,
+                let value = match first {
+                    Some(first) => self.overflow_value(first, node.number)?,
                     None => node.data.to_vec(),
                 };
                 let transaction = page::u64_at(node.key, 0);
@@ -231,14 +242,27 @@ impl<'f> Trees<'f> {
             }
             Role::Values(name) => {
                 if name == Name::Meta && node.key == records::STATE_KEY {
-                    self.state = Some(match run {
-                        Some((first, count)) => self.overflow_value(first, count, node.number)?,
+                    self.state = Some(match first {
+                        Some(first) => self.overflow_value(first, node.number)?,
                         None => node.data.to_vec(),
                     });
                 }
                 Ok(())
             }
         }
+    }
+
+    /// Looks at the run of overflow pages from `first`, in which a value of `length` bytes lies. Gives its pages: all of them
+    /// belong to it, whether the value takes them or not. Only those that it takes need to be in the file, since LMDB reads no others.
+    fn run(&mut self, first: u64, length: u64) -> Result<u64, String> {
+        let needed = page::overflow_pages(length, self.meta.page_size);
+        let end = first.checked_add(needed).filter(|end| *end <= self.meta.last_page.saturating_add(1));
+        let end = end.ok_or_else(|| format!("the last page is {}", self.meta.last_page))?;
+        let pages = page::overflow_run(&self.file.read(first)?, first, needed)?;
+        self.mark(first, pages)?;
+        self.file.read(end - 1).map_err(|detail| format!("its end: {detail}"))?;
+        self.end_of_runs = self.end_of_runs.max(first + pages);
+        Ok(pages)
     }
 
     /// One of the databases that the main tree names.
@@ -254,10 +278,10 @@ impl<'f> Trees<'f> {
         Ok(())
     }
 
-    /// The `length` bytes of a value in a run of overflow pages.
-    fn overflow_value(&self, first: u64, count: u64, length: u64) -> Result<Vec<u8>, String> {
+    /// The `length` bytes of a value in the run of overflow pages from `first`, which was looked at.
+    fn overflow_value(&self, first: u64, length: u64) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
-        for number in first..first + count {
+        for number in first..first + page::overflow_pages(length, self.meta.page_size) {
             bytes.extend(self.file.read(number)?);
         }
         bytes.drain(..page::PAGE_HEADER);

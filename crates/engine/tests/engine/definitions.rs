@@ -1,0 +1,180 @@
+//! Definitions and long values that grow and shrink at random, many times in a transaction, against a map: after each commit
+//! `check` finds nothing, and the database is opened again now and then. What LMDB leaves of such transactions in its file is for the
+//! catalog's verifier to know.
+
+use crate::rows;
+use gingham::{Connection, Database};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Numbers in no order, the same for each seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Tables of long texts, by layout.
+const TEXTS: [&str; 4] = ["pax", "nsm", "dsm", "column"];
+
+/// What a database holds.
+#[derive(Debug, Clone, Default)]
+struct Model {
+    /// Numbers of columns of views, by the views' numbers.
+    views: BTreeMap<u64, u64>,
+    schemas: BTreeSet<u64>,
+    /// The columns of table `wide` besides its key, and its rows.
+    columns: BTreeSet<u64>,
+    wide_rows: u64,
+    /// Of each table of texts: lengths by key.
+    texts: [BTreeMap<u64, u64>; TEXTS.len()],
+}
+
+fn run(connection: &Connection, sql: &str) -> u64 {
+    connection.execute(sql).unwrap_or_else(|error| panic!("{}: {error}", &sql[..sql.len().min(300)]))
+}
+
+fn column(number: u64) -> String {
+    format!("a_column_with_a_long_name_of_which_a_definition_has_many_{number}")
+}
+
+fn start(connection: &Connection) -> Model {
+    for layout in TEXTS {
+        run(connection, &format!("CREATE TABLE {layout} (k BIGINT PRIMARY KEY, s VARCHAR) WITH (layout = '{layout}')"));
+    }
+    run(connection, "CREATE TABLE wide (k BIGINT); SET gingham.auto_vacuum = false");
+    Model::default()
+}
+
+/// One random statement, on the database and on the model.
+fn step(connection: &Connection, random: &mut Random, model: &mut Model) {
+    match random.below(12) {
+        0..=2 => {
+            let (view, columns) = (random.below(3), 1 + [3, 150, 500, 900][random.below(4) as usize] + random.below(90));
+            let texts: Vec<String> = (0..columns).map(|number| format!("'text {number}' AS c{number}")).collect();
+            run(connection, &format!("CREATE OR REPLACE VIEW v{view} AS SELECT {}", texts.join(", ")));
+            model.views.insert(view, columns);
+        }
+        3 => {
+            let view = random.below(3);
+            run(connection, &format!("DROP VIEW IF EXISTS v{view}"));
+            model.views.remove(&view);
+        }
+        4 => {
+            let schema = random.below(400);
+            run(connection, &format!("CREATE SCHEMA IF NOT EXISTS a_schema_that_makes_the_state_longer_{schema}"));
+            model.schemas.insert(schema);
+        }
+        5 => {
+            for schema in model.schemas.iter().filter(|schema| **schema % 2 == 0) {
+                run(connection, &format!("DROP SCHEMA a_schema_that_makes_the_state_longer_{schema}"));
+            }
+            model.schemas.retain(|schema| schema % 2 == 1);
+        }
+        6 => {
+            for number in 0..1 + random.below(40) {
+                let number = number * 7 % 120;
+                if model.columns.insert(number) {
+                    run(connection, &format!("ALTER TABLE wide ADD COLUMN {} INTEGER", column(number)));
+                }
+            }
+        }
+        7 => {
+            while model.columns.len() > random.below(40) as usize {
+                let number = model.columns.pop_last().expect("there is one");
+                run(connection, &format!("ALTER TABLE wide DROP COLUMN {}", column(number)));
+            }
+        }
+        8 => {
+            let more = [1, 100, 5000][random.below(3) as usize];
+            run(connection, &format!("INSERT INTO wide (k) SELECT value FROM generate_series(1, {more})"));
+            run(connection, "UPDATE wide SET k = k + 1 WHERE k < 50");
+            model.wide_rows += more;
+        }
+        _ => change_texts(connection, random, model),
+    }
+}
+
+fn change_texts(connection: &Connection, random: &mut Random, model: &mut Model) {
+    let table = random.below(TEXTS.len() as u64) as usize;
+    let (name, texts) = (TEXTS[table], &mut model.texts[table]);
+    for _ in 0..=random.below(6) {
+        let key = random.below(12);
+        // As long as some pages, about a whole number of them, or short.
+        let length = [random.below(160_000), random.below(40) * 4096 + random.below(40), random.below(60)]
+            [random.below(3) as usize];
+        let text = format!("repeat('x', {length})");
+        if random.below(4) == 0 {
+            run(connection, &format!("DELETE FROM {name} WHERE k = {key}"));
+            texts.remove(&key);
+        } else if texts.insert(key, length).is_some() {
+            run(connection, &format!("UPDATE {name} SET s = {text} WHERE k = {key}"));
+        } else {
+            run(connection, &format!("INSERT INTO {name} VALUES ({key}, {text})"));
+        }
+    }
+}
+
+fn verify(database: &Database, model: &Model) {
+    let report = database.check().expect("a report");
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+    let connection = database.connect();
+    for (view, columns) in &model.views {
+        assert_eq!(rows(&connection, &format!("SELECT c{} FROM v{view}", columns - 1)), [format!("text {}", columns - 1)]);
+    }
+    assert_eq!(rows(&connection, "SELECT count(*) FROM wide"), [model.wide_rows.to_string()]);
+    let listed = "SELECT count(*) FROM gingham_columns WHERE table_name = 'wide'";
+    assert_eq!(rows(&connection, listed), [(model.columns.len() + 1).to_string()]);
+    for (name, texts) in TEXTS.iter().zip(&model.texts) {
+        let expected: Vec<String> = texts.iter().map(|(key, length)| format!("{key}|{length}")).collect();
+        assert_eq!(rows(&connection, &format!("SELECT k, length(s) FROM {name} ORDER BY k")), expected, "{name}");
+    }
+}
+
+fn case(seed: u64, commits: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("db");
+    let mut database = Database::open(&path).expect("a new database");
+    let mut connection = database.connect();
+    let (mut random, mut model) = (Random(seed), start(&connection));
+    for _ in 0..commits {
+        let mut changed = model.clone();
+        let whole = random.below(5) > 0;
+        if whole {
+            run(&connection, "BEGIN");
+        }
+        for _ in 0..if whole { 1 + random.below(8) } else { 1 } {
+            step(&connection, &mut random, &mut changed);
+        }
+        if whole && random.below(6) == 0 {
+            run(&connection, "ROLLBACK");
+        } else {
+            if whole {
+                run(&connection, "COMMIT");
+            }
+            model = changed;
+        }
+        match random.below(12) {
+            0 => drop(run(&connection, "VACUUM")),
+            1 => {
+                drop((connection, database));
+                database = Database::open(&path).expect("the database opens again");
+                connection = database.connect();
+                run(&connection, "SET gingham.auto_vacuum = false");
+            }
+            _ => {}
+        }
+        verify(&database, &model);
+    }
+}
+
+#[test]
+fn definitions_and_long_values_may_grow_and_shrink() {
+    let seeds = if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 0..400 } else { 0..4 };
+    for seed in seeds {
+        println!("seed {seed}");
+        case(seed, 16);
+    }
+}
