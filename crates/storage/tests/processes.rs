@@ -332,7 +332,8 @@ fn a_process_that_ends_leaves_no_temporary_database() {
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.contains("ends"), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
         let left = |place: &Path| -> Vec<String> {
-            let names = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let names =
+                std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
             names.filter(|name| name.starts_with("gingham-") || name.starts_with("scratch-")).collect()
         };
         assert_eq!((left(&temporary), left(&path)), (Vec::new(), Vec::new()));

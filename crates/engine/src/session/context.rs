@@ -164,7 +164,8 @@ impl StatementContext {
     fn seeing(&self, tables: StatementTables, planning: Vec<Planned>) -> Self {
         let mut state = (*self.state).clone();
         let (session, snapshot) = (Arc::clone(&self.session), Arc::clone(&self.snapshot));
-        let (own, listing) = (SessionOnly { temp: self.temp.clone(), tables: tables.clone() }, Arc::clone(&self.listing));
+        let (own, listing) =
+            (SessionOnly { temp: self.temp.clone(), tables: tables.clone() }, Arc::clone(&self.listing));
         let catalogs = Catalogs::new(session, snapshot, own, listing, planning, state.config_options());
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         Self { state: Arc::new(state), catalogs, tables, ..self.clone() }

@@ -144,7 +144,11 @@ impl Session {
     }
 
     /// Pins the latest snapshots, or those of the transaction, for one statement that finds `tables`, too.
-    pub(crate) fn begin_with(self: &Arc<Self>, cancel: CancelToken, tables: StatementTables) -> Result<StatementContext> {
+    pub(crate) fn begin_with(
+        self: &Arc<Self>,
+        cancel: CancelToken,
+        tables: StatementTables,
+    ) -> Result<StatementContext> {
         let context = StatementContext::new(Arc::clone(self), cancel, tables)?;
         context.require_live()?;
         Ok(context)

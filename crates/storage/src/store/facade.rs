@@ -91,8 +91,7 @@ impl Store {
     /// A database in a temporary folder, not synced, removed when dropped, or when the process ends.
     pub fn scratch(budget: Arc<MemoryBudget>) -> Result<Arc<Self>> {
         let place = std::env::temp_dir();
-        let temporary =
-            TemporaryFolder::new("gingham-", &place).map_err(Error::io("creating a folder in", &place))?;
+        let temporary = TemporaryFolder::new("gingham-", &place).map_err(Error::io("creating a folder in", &place))?;
         let path = temporary.path().to_path_buf();
         let lock = WriterLock::take(&path)?;
         folder::create(&path, Access::Scratch)?;
