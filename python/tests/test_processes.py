@@ -59,7 +59,7 @@ HEARD = 2
 # The first rows come at once, and the others never.
 LATER = "SELECT value FROM generate_series(1, 20) UNION ALL " + ENDLESS
 INTERRUPTED = """
-import os, signal, sys, threading, time, gingham
+import os, signal, sys, threading, time, gingham, polars, pyarrow
 # A process in the background is started without it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 connection = gingham.connect()
@@ -110,9 +110,9 @@ def by_others(read):
         "connection.execute(LATER).reader().read_pandas()",
         "connection.execute('CREATE TABLE t AS ' + LATER)",
         "connection.sql('INSERT INTO t ' + LATER + ' RETURNING n')",
-        "by_others(lambda: __import__('polars').DataFrame(connection.sql(LATER)))",
-        "by_others(lambda: __import__('pyarrow').table(connection.sql(LATER)))",
-        "by_others(lambda: __import__('pyarrow').RecordBatchReader.from_stream(connection.execute(LATER)).read_all())",
+        "by_others(lambda: polars.DataFrame(connection.sql(LATER)))",
+        "by_others(lambda: pyarrow.table(connection.sql(LATER)))",
+        "by_others(lambda: pyarrow.RecordBatchReader.from_stream(connection.execute(LATER)).read_all())",
         "gingham.sql('SELECT * FROM relation')",
     ],
 )

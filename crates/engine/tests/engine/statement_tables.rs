@@ -154,7 +154,7 @@ fn every_kind_of_statement_reads_them() {
     assert_eq!(rows(&own, "SELECT sum(n) FROM frame"), ["6"]);
     assert!(rows(&own, "EXPLAIN SELECT sum(n) FROM frame").concat().contains("StreamingTableExec"));
     assert!(rows(&own, "EXPLAIN ANALYZE SELECT sum(n) FROM frame").concat().contains("StreamingTableExec"));
-    assert!(rows(&with(&connection, "only", &[1]), "DESCRIBE only")[0].starts_with("n|BIGINT"));
+    assert!(rows(&with(&connection, "single", &[1]), "DESCRIBE single")[0].starts_with("n|BIGINT"));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("frame.csv");
     for copy in ["frame", "(SELECT n FROM frame)"] {
@@ -163,7 +163,7 @@ fn every_kind_of_statement_reads_them() {
         let mut bytes = Vec::new();
         let sql = format!("COPY {copy} TO STDOUT");
         assert_eq!(own.copy_out(&sql, &mut bytes, &StatementHandle::new()).unwrap(), 3, "{sql}");
-        assert_eq!(bytes, b"1\n2\n3\n");
+        assert_eq!(bytes, b"n\n1\n2\n3\n");
         assert_eq!(connection.unknown_tables(&format!("COPY {copy} TO 'x.csv'")).unwrap(), [""; 0], "a table has it");
     }
     assert_eq!(connection.unknown_tables("COPY nosuch TO 'x.csv'").unwrap(), ["nosuch"]);
