@@ -63,7 +63,7 @@ import os, signal, sys, threading, time, gingham, polars, pyarrow
 # A process in the background is started without it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 connection = gingham.connect()
-ENDLESS, LATER = sys.argv[2:]
+ENDLESS, LATER = sys.argv[1:]
 sent, ticks = [], []
 def press():
     # Python's lock is free meanwhile.
@@ -75,7 +75,7 @@ def press():
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=press, daemon=True).start()
 try:
-    eval(sys.argv[1])
+    HOW
     print("it ended")
 except KeyboardInterrupt:
     print(time.monotonic() - sent[0], len(ticks))
@@ -117,14 +117,14 @@ def by_others(read):
     ],
 )
 def test_ctrl_c_cancels(how):
-    code = INTERRUPTED
+    code = INTERRUPTED.replace("HOW", how)
     if "by_others" in how:
         code = BY_OTHERS + code
     if "RETURNING" in how:
         code = code.replace("sent, ticks", "connection.execute('CREATE TABLE t (n BIGINT)'); sent, ticks", 1)
     if "relation" in how:
         code = code.replace("sent, ticks", "relation = connection.sql(LATER); sent, ticks", 1)
-    arguments = [sys.executable, "-c", code, how, ENDLESS, LATER]
+    arguments = [sys.executable, "-c", code, ENDLESS, LATER]
     ran = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0 and ran.stdout.strip() != "it ended", (ran.stdout, ran.stderr)
     seconds, ticks = ran.stdout.split()
