@@ -4,8 +4,7 @@ use crate::error::{told, wrong_argument};
 use adbc_core::constants;
 use adbc_core::error::Result;
 use arrow::array::RecordBatchReader;
-use gingham::{Connection, StatementHandle, TransactionStatus, quoted};
-use std::sync::atomic::{AtomicU64, Ordering};
+use gingham::{Connection, StatementHandle, StatementTables, TransactionStatus, quoted};
 
 /// The way to treat a table that is there, or is not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,8 +65,11 @@ pub(crate) fn run(
     rows: Box<dyn RecordBatchReader + Send>,
     note: impl Fn(StatementHandle),
 ) -> Result<i64> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let source = format!("gingham_ingest_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+    // The name of the stream, which only these statements have. It is not the target's.
+    let mut source = "gingham_ingest".to_owned();
+    while target.table.as_ref() == Some(&source) {
+        source.push('_');
+    }
     let columns: Vec<String> = rows.schema().fields().iter().map(|field| quoted(field.name())).collect();
     let (columns, name) = (columns.join(", "), target.name());
     let is_there = connection.table(&name).is_ok();
@@ -81,10 +83,9 @@ pub(crate) fn run(
         IngestMode::Create | IngestMode::CreateAppend | IngestMode::Replace => vec![create],
     };
     let own = statements.len() > 1 && connection.transaction_status() == TransactionStatus::None;
-    connection.register_stream(&source, rows).map_err(told)?;
-    let ran = all_of(connection, &statements, own, note);
-    connection.unregister(&source).map_err(told)?;
-    ran
+    let mut tables = StatementTables::new();
+    tables.insert_stream(&source, rows).map_err(told)?;
+    all_of(&connection.with_tables(tables), &statements, own, note)
 }
 
 /// Runs statements, in a transaction of their own where that is wanted. Gives the records of the last one.

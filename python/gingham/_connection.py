@@ -6,7 +6,6 @@ import contextlib
 import glob as _glob
 import os
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -65,8 +64,6 @@ class Connection:
         self._core = _internal.open(
             place, read_only, None if limit is None else _bytes_of(limit), None if threads is None else int(threads)
         )
-        # Held while frames stand under names that other threads might use.
-        self._names = threading.RLock()
         for name, value in settings.items():
             setattr(self.settings, name.removeprefix("gingham."), value)
 
@@ -91,10 +88,13 @@ class Connection:
         return self.cursor().executemany(sql, seq_of_parameters)
 
     def sql(self, sql: str, parameters: Any = None) -> "Relation | None":
-        """A query as a relation, which is run when its rows are wanted. A statement that gives no rows is run at once.
+        """A query as a relation, which is run when its rows are wanted.
+
+        Any other statement is run at once, and once: the relation has the rows that it gave, and is None where it gives none. A
+        text of several statements runs all of them; the relation is the last one's.
 
         A name that is no table is looked up among the caller's variables: a frame of pandas or polars, a table of pyarrow, or
-        anything with `__arrow_c_stream__`.
+        anything with `__arrow_c_stream__`. The frame belongs to this one statement, whatever other threads run meanwhile.
 
         >>> import gingham
         >>> gingham.connect().sql("SELECT 1 + 1 AS n").fetchone()
@@ -103,31 +103,35 @@ class Connection:
         return self._sql(sql, parameters, sys._getframe(1))
 
     def _sql(self, sql: str, parameters: Any, caller: Any) -> "Relation | None":
-        statements = _internal.Connection.split(sql)
-        for statement in statements[:-1]:
-            self._run_one(statement, None, caller).fetch()
-        last = statements[-1] if statements else sql
-        text = last.strip().removesuffix(";")
-        frames = self._frames_of(text, caller)
-        columns = self._describe(text, frames)
-        if columns == []:
-            self._run_with(text, parameters, frames).close()
+        self._live()
+        text = self._last_of(sql, caller).strip().removesuffix(";")
+        if self._core.is_query(text):
+            tables = _lookup.find(self._core.unknown_tables(text), caller)
+            self._core.describe(text, tables)
+            return Relation(self, text, parameters, tables)
+        result = self._run_one(text, parameters, caller)
+        if not result.columns:
+            result.close()
             return None
-        return Relation(self, text, parameters, frames)
+        return Relation(self, text, parameters, None, result)
 
     def _run(self, sql: str, parameters: Any, caller: Any) -> "_internal.Result":
         """The result of the last statement of a text."""
         self._live()
         if not isinstance(sql, str):
             raise InterfaceError(f"a statement is a str, not {type(sql).__name__}")
+        if parameters is not None and len(_internal.Connection.split(sql)) > 1:
+            raise ProgrammingError("parameters are for one statement, and the text has several")
+        return self._run_one(self._last_of(sql, caller), parameters, caller)
+
+    def _last_of(self, sql: str, caller: Any) -> str:
+        """The last statement of a text, of which the others are run."""
         statements = _internal.Connection.split(sql)
         if len(statements) <= 1:
-            return self._run_one(sql, parameters, caller)
-        if parameters is not None:
-            raise ProgrammingError("parameters are for one statement, and the text has several")
+            return sql
         for statement in statements[:-1]:
             self._run_one(statement, None, caller).fetch()
-        return self._run_one(statements[-1], None, caller)
+        return statements[-1]
 
     def _run_one(self, sql: str, parameters: Any, caller: Any) -> "_internal.Result":
         try:
@@ -135,45 +139,16 @@ class Connection:
         except ProgrammingError as error:
             if error.sqlstate != UNDEFINED_TABLE:
                 raise
-            frames = _lookup.find(self._core.unknown_tables(sql), caller)
-            if not frames:
+            tables = _lookup.find(self._core.unknown_tables(sql), caller)
+            if tables is None:
                 raise
-        return self._run_with(sql, parameters, frames)
-
-    def _frames_of(self, sql: str, caller: Any) -> "dict[str, Any]":
-        return _lookup.find(self._core.unknown_tables(sql), caller)
-
-    @contextlib.contextmanager
-    def _standing(self, frames: "dict[str, Any]") -> "Iterator[None]":
-        """Lets frames stand under their names."""
-        if not frames:
-            yield
-            return
-        with self._names:
-            try:
-                for name, frame in frames.items():
-                    _frames.register(self._core, name, frame)
-                yield
-            finally:
-                for name in frames:
-                    self._core.unregister(name)
-
-    def _run_with(self, sql: str, parameters: Any, frames: "dict[str, Any]") -> "_internal.Result":
-        with self._standing(frames):
-            return self._core.run(sql, parameters)
-
-    def _describe(self, sql: str, frames: "dict[str, Any]") -> "list[tuple[str, str]] | None":
-        with self._standing(frames):
-            columns = self._core.describe(sql)
-            if columns is None:
-                result = self._core.run(sql)
-                columns = [(name, kind) for name, kind, *_ in result.columns]
-            return columns
+        return self._core.run(sql, parameters, tables)
 
     # --- frames and files ---------------------------------------------------------------------------------------------
 
     def register(self, name: str, frame: Any) -> "Connection":
-        """Lets a frame stand for the table `name` until `unregister()`. Its values are not copied where Arrow has them.
+        """Lets a frame stand for the table `name` until `unregister()`, for all who use this connection. Its values are not copied
+        where Arrow has them.
 
         >>> import gingham, pandas
         >>> connection = gingham.connect()

@@ -30,15 +30,22 @@ def _is_lazy(value: object) -> bool:
     return polars is not None and isinstance(value, getattr(polars, "LazyFrame", ()))
 
 
+def _is_relation(value: object) -> bool:
+    relations = _module("gingham._relation")
+    return relations is not None and isinstance(value, relations.Relation)
+
+
 def is_frame(value: object) -> bool:
     """Whether a value can stand for a table."""
     return is_pandas(value) or _is_lazy(value) or hasattr(type(value), "__arrow_c_stream__")
 
 
-def register(core: "_internal.Connection", name: str, value: Any) -> None:
-    """Lets a frame stand for the table `name` of a connection."""
+def register(core: "_internal.Connection | _internal.Tables", name: str, value: Any) -> None:
+    """Lets a frame stand for the table `name` of a connection, or of one statement. Its rows are those that it has now."""
     if is_pandas(value):
         core.register_columns(name, columns_of(value), len(value))
+    elif _is_relation(value):
+        core.register_result(name, value._rows())
     else:
         stream = arrow_of(value)
         core.register_arrow(name, stream, _is_read_once(stream))

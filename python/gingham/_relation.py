@@ -1,4 +1,4 @@
-"""A query that is run when its rows are wanted."""
+"""A query that is run when its rows are wanted, or the rows of a statement that was run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 class Relation(_result.Frames):
-    """A query of `Connection.sql()`. Each of its methods runs it anew; `fetchone()` goes on where it was.
+    """What `Connection.sql()` gives. Each of its methods runs the query anew; `fetchone()` goes on where it was. A statement that is
+    no query was run once, and its rows are kept.
 
-    The frames that it names are those that the caller's variables held when the relation was made.
+    The frames that a query names are those that the caller's variables held when the relation was made, with the rows of then.
 
     >>> import gingham
     >>> numbers = gingham.connect().sql("SELECT value AS n FROM generate_series(1, 3)")
@@ -22,15 +23,28 @@ class Relation(_result.Frames):
     [(1,), (2,), (3,)]
     """
 
-    def __init__(self, connection: "Connection", sql: str, parameters: Any, frames: "dict[str, Any]") -> None:
+    def __init__(
+        self,
+        connection: "Connection",
+        sql: str,
+        parameters: Any,
+        tables: "_internal.Tables | None",
+        result: "_internal.Result | None" = None,
+    ) -> None:
         self._connection = connection
         self._sql = sql
         self._parameters = parameters
-        self._frames = frames
+        self._tables = tables
+        self._kept = None if result is None else result.keep()
         self._current: "_internal.Result | None" = None
 
     def _rows(self) -> "_internal.Result":
-        return self._connection._run_with(self._sql, self._parameters, self._frames)
+        if self._kept is not None:
+            return self._kept.result()
+        return self._run(self._sql)
+
+    def _run(self, sql: str) -> "_internal.Result":
+        return self._connection._core.run(sql, self._parameters, self._tables)
 
     @property
     def columns(self) -> "list[str]":
@@ -38,13 +52,15 @@ class Relation(_result.Frames):
         return [name for name, _ in self.schema()]
 
     def schema(self) -> "list[tuple[str, str]]":
-        """Name and SQL type of each column; the query is planned, not run.
+        """Name and SQL type of each column; a query is planned, not run.
 
         >>> import gingham
         >>> gingham.connect().sql("SELECT 1 AS n, 'x' AS word").schema()
         [('n', 'BIGINT'), ('word', 'VARCHAR')]
         """
-        return self._connection._describe(self._sql, self._frames)
+        if self._kept is not None:
+            return [(name, kind) for name, kind, *_ in self._kept.result().columns]
+        return self._connection._core.describe(self._sql, self._tables)
 
     def fetchall(self) -> "list[tuple[Any, ...]]":
         """All rows."""
@@ -63,7 +79,7 @@ class Relation(_result.Frames):
 
     def explain(self) -> str:
         """How the query would be run."""
-        rows = self._connection._run_with(f"EXPLAIN {self._sql}", self._parameters, self._frames).fetch()
+        rows = self._run(f"EXPLAIN {self._sql}").fetch()
         return "\n".join(f"{kind}:\n{plan}" for kind, plan in rows)
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gingham import _frames
@@ -17,14 +18,18 @@ SHOWN_LETTERS = 60
 
 
 class _Stream:
-    """A result as an Arrow stream that can be read once."""
+    """A stream of Arrow that can be read once."""
 
-    def __init__(self, result: "_internal.Result", views: bool) -> None:
-        self._result = result
-        self._views = views
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._result.stream(self._views, requested_schema)
+        return self._capsule
+
+
+def _batches(result: "_internal.Result") -> "Iterator[Any]":
+    while (batch := result.batch()) is not None:
+        yield batch
 
 
 class Frames:
@@ -42,19 +47,22 @@ class Frames:
         """The rows as a table of pyarrow."""
         import pyarrow
 
-        return pyarrow.table(_Stream(self._rows(), views=False))
+        # All are there before pyarrow reads them: by its stream it would not hear a Ctrl-C, nor tell of one.
+        return pyarrow.table(_Stream(self._rows().collected(views=False)))
 
     def reader(self) -> Any:
         """The rows as a reader of pyarrow, which has a few batches in memory at a time."""
         import pyarrow
 
-        return pyarrow.RecordBatchReader.from_stream(_Stream(self._rows(), views=False))
+        # Batches that Python gives, so that a Ctrl-C and errors come through pyarrow as they are.
+        result = self._rows()
+        return pyarrow.RecordBatchReader.from_batches(result.arrow_schema(), _batches(result))
 
     def pl(self) -> Any:
         """The rows as a frame of polars."""
         import polars
 
-        return polars.DataFrame(_Stream(self._rows(), views=True))
+        return polars.DataFrame(_Stream(self._rows().collected(views=True)))
 
     def show(self, rows: int = SHOWN_ROWS) -> None:
         """Prints the first rows.

@@ -5,8 +5,8 @@ use crate::error::{misuse, raised, unsupported};
 use crate::from_numpy;
 use crate::from_python::values_of;
 use crate::result::CoreResult;
+use crate::tables::{self, CoreTables};
 use crate::wait::wait;
-use arrow::array::{RecordBatch, RecordBatchReader};
 use gingham::load::LoadOptions;
 use gingham::{Connection, Database, DatabaseOptions, StatementHandle, TransactionStatus, Values};
 use pyo3::exceptions::PyTypeError;
@@ -95,14 +95,26 @@ impl CoreConnection {
         let opened = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         opened.as_ref().map(|own| own.connection.clone()).ok_or_else(|| misuse(py, "the connection is closed"))
     }
+
+    /// This connection, whose statements find `tables`, too.
+    fn with(&self, py: Python<'_>, tables: Option<&CoreTables>) -> PyResult<Connection> {
+        let connection = self.get(py)?;
+        Ok(tables.map_or_else(|| connection.clone(), |tables| connection.with_tables(tables.get())))
+    }
 }
 
 #[pymethods]
 impl CoreConnection {
-    /// Runs one statement with its parameters.
-    #[pyo3(signature = (sql, values=None))]
-    fn run(&self, py: Python<'_>, sql: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<CoreResult> {
-        let connection = self.get(py)?;
+    /// Runs one statement with its parameters, and with tables that nobody else sees.
+    #[pyo3(signature = (sql, values=None, tables=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        values: Option<&Bound<'_, PyAny>>,
+        tables: Option<&CoreTables>,
+    ) -> PyResult<CoreResult> {
+        let connection = self.with(py, tables)?;
         let running = match values {
             None => py.detach(|| connection.start(sql)),
             Some(given) => {
@@ -137,13 +149,21 @@ impl CoreConnection {
         Connection::split_statements(sql)
     }
 
-    /// Names of the columns that a statement gives, with their types; `None` where only running it tells.
-    fn describe(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Vec<(String, String)>>> {
-        let connection = self.get(py)?;
+    /// Whether a text is one query, which changes nothing.
+    #[staticmethod]
+    fn is_query(py: Python<'_>, sql: &str) -> PyResult<bool> {
+        Connection::is_query(sql).map_err(|error| raised(py, &error))
+    }
+
+    /// Names of the columns that a query gives, with their types.
+    #[pyo3(signature = (sql, tables=None))]
+    fn describe(&self, py: Python<'_>, sql: &str, tables: Option<&CoreTables>) -> PyResult<Vec<(String, String)>> {
+        let connection = self.with(py, tables)?;
         let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
         let column =
             |field: &arrow::datatypes::Field| (field.name().clone(), crate::result::type_name(field.data_type()));
-        Ok(prepared.schema().map(|schema| schema.fields().iter().map(|field| column(field)).collect()))
+        let schema = prepared.schema();
+        Ok(schema.iter().flat_map(|schema| schema.fields()).map(|field| column(field)).collect())
     }
 
     /// Names that a statement uses for tables, as they are written, and that nothing has.
@@ -155,18 +175,11 @@ impl CoreConnection {
     /// Lets an object with `__arrow_c_stream__` stand for a table. What can be read again is kept; `once` says that it can't.
     fn register_arrow(&self, py: Python<'_>, name: &str, stream: PyRecordBatchReader, once: bool) -> PyResult<()> {
         let connection = self.get(py)?;
-        let reader = stream.into_reader()?;
-        let registered = py.detach(|| {
-            if once {
-                return connection.register_stream(name, reader);
-            }
-            let schema = reader.schema();
-            let mut batches = reader.collect::<Result<Vec<_>, _>>()?;
-            if batches.is_empty() {
-                batches.push(RecordBatch::new_empty(schema));
-            }
-            connection.register(name, batches)
-        });
+        let registered = if once {
+            connection.register_stream(name, stream.into_reader()?)
+        } else {
+            connection.register(name, tables::batches_of_stream(py, stream)?)
+        };
         registered.map_err(|error| raised(py, &error))
     }
 
@@ -174,7 +187,13 @@ impl CoreConnection {
     fn register_columns(&self, py: Python<'_>, name: &str, columns: &Bound<'_, PyList>, rows: usize) -> PyResult<()> {
         let connection = self.get(py)?;
         let batch = from_numpy::batch(py, columns, rows)?;
-        py.detach(|| connection.register(name, vec![batch])).map_err(|error| raised(py, &error))
+        connection.register(name, vec![batch]).map_err(|error| raised(py, &error))
+    }
+
+    /// Lets the rows of a result, those that are left, stand for a table.
+    fn register_result(&self, py: Python<'_>, name: &str, rows: &CoreResult) -> PyResult<()> {
+        let connection = self.get(py)?;
+        connection.register(name, rows.whole(py)?).map_err(|error| raised(py, &error))
     }
 
     /// Forgets a frame; false when there is none of the name.
@@ -297,8 +316,12 @@ impl Drop for CoreConnection {
         if self.process != std::process::id() {
             std::mem::forget(taken);
         } else if let Some(own) = taken {
-            // Nobody asked for it, and nobody waits.
-            own.close(Duration::ZERO);
+            // Nobody asked for it, and nobody waits. Files may have to be removed, which is not to be done with Python's lock.
+            let mut own = Some(own);
+            let mut close = || own.take().map(|own| own.close(Duration::ZERO));
+            if Python::try_attach(|py| py.detach(&mut close)).is_none() {
+                close();
+            }
         }
     }
 }

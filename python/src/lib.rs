@@ -4,7 +4,9 @@
 //! | file | what |
 //! |---|---|
 //! | `connection` | a connection: statements, parameters, frames, loading |
+//! | `tables` | frames as the tables of one statement |
 //! | `result` | rows as tuples, as an Arrow stream, as NumPy arrays, as text |
+//! | `rows` | where the rows of a result come from, and readers of them |
 //! | `appender` | rows and frames to a table |
 //! | `to_python`, `to_numpy` | values out |
 //! | `from_python`, `from_numpy` | values in |
@@ -17,6 +19,8 @@ mod error;
 mod from_numpy;
 mod from_python;
 mod result;
+mod rows;
+mod tables;
 mod to_numpy;
 mod to_python;
 mod wait;
@@ -32,6 +36,8 @@ fn _internal(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("version", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<connection::CoreConnection>()?;
     module.add_class::<result::CoreResult>()?;
+    module.add_class::<rows::KeptRows>()?;
+    module.add_class::<tables::CoreTables>()?;
     module.add_class::<appender::CoreAppender>()?;
     module.add_function(wrap_pyfunction!(connection::open, module)?)?;
     Ok(())

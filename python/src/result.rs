@@ -1,19 +1,18 @@
 //! The rows of a statement: as tuples, as an Arrow stream, as NumPy arrays, or as text.
 
 use crate::error::{misuse, raised};
+use crate::rows::{Batches, KeptRows, Source, shaped};
 use crate::to_numpy;
 use crate::to_python::tuples;
 use crate::wait::wait;
-use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchReader, StructArray};
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Field, SchemaRef};
-use arrow::error::ArrowError;
-use futures::StreamExt;
 use gingham::storage::LogicalType;
-use gingham::{QueryResult, StatementHandle};
+use gingham::{QueryResult, StatementHandle, plain_strings};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
+use pyo3_arrow::{PyRecordBatch, PySchema};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An Arrow type as SQL writes it, where SQL can.
@@ -36,7 +35,7 @@ pub(crate) struct CoreResult {
 /// What is still to be fetched.
 struct Rows {
     /// Taken by whoever takes all of it.
-    result: Option<QueryResult>,
+    source: Option<Source>,
     /// The batch that rows are fetched from, and how many of it were.
     current: Option<(RecordBatch, usize)>,
     command: String,
@@ -46,7 +45,17 @@ impl CoreResult {
     pub(crate) fn new(result: QueryResult) -> Self {
         let (schema, affected, handle) = (result.schema(), result.rows_affected(), result.handle());
         let command = result.tag().to_string();
-        let rows = Mutex::new(Rows { result: Some(result), current: None, command });
+        Self::of(Source::Statement(result), schema, affected, handle, command)
+    }
+
+    pub(crate) fn of(
+        source: Source,
+        schema: SchemaRef,
+        affected: Option<u64>,
+        handle: StatementHandle,
+        command: String,
+    ) -> Self {
+        let rows = Mutex::new(Rows { source: Some(source), current: None, command });
         Self { rows, schema, affected, handle }
     }
 
@@ -54,27 +63,38 @@ impl CoreResult {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All batches that are left.
-    fn batches(&self, py: Python<'_>) -> PyResult<Vec<RecordBatch>> {
-        let (mut result, current) = self.take(py)?;
-        let mut batches: Vec<RecordBatch> = current.into_iter().collect();
-        while let Some(batch) = wait(py, &self.handle, next(&mut result))? {
-            batches.push(batch);
+    /// All batches that are left, with columns as `schema` has them.
+    fn batches(&self, py: Python<'_>, schema: &SchemaRef) -> PyResult<Vec<RecordBatch>> {
+        let (mut source, current) = self.take(py)?;
+        let shaped = |batch| py.detach(|| shaped(batch, schema)).map_err(|error| raised(py, &error.into()));
+        let mut batches = current.into_iter().map(shaped).collect::<PyResult<Vec<_>>>()?;
+        while let Some(batch) = wait(py, &self.handle, source.next())? {
+            batches.push(shaped(batch)?);
+        }
+        Ok(batches)
+    }
+
+    /// All batches that are left; one without rows where there are none, which tells the columns.
+    pub(crate) fn whole(&self, py: Python<'_>) -> PyResult<Vec<RecordBatch>> {
+        let mut batches = self.batches(py, &self.schema)?;
+        if batches.is_empty() {
+            batches.push(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }
         Ok(batches)
     }
 
     /// The rest of the rows, for one who takes all of them.
-    fn take(&self, py: Python<'_>) -> PyResult<(QueryResult, Option<RecordBatch>)> {
+    fn take(&self, py: Python<'_>) -> PyResult<(Source, Option<RecordBatch>)> {
         let mut rows = self.rows();
         let current = rows.current.take().map(|(batch, from)| batch.slice(from, batch.num_rows() - from));
-        let result = rows.result.take().ok_or_else(|| misuse(py, "the rows of this result were taken already"))?;
-        Ok((result, current))
+        let source = rows.source.take().ok_or_else(|| misuse(py, "the rows of this result were taken already"))?;
+        Ok((source, current))
     }
-}
 
-async fn next(result: &mut QueryResult) -> gingham::Result<Option<RecordBatch>> {
-    StreamExt::next(result).await.transpose()
+    /// The schema with strings as views, or without.
+    fn schema(&self, views: bool) -> SchemaRef {
+        if views { Arc::clone(&self.schema) } else { plain_strings(&self.schema) }
+    }
 }
 
 #[pymethods]
@@ -102,7 +122,10 @@ impl CoreResult {
     #[getter]
     fn tag(&self) -> String {
         let rows = self.rows();
-        rows.result.as_ref().map_or_else(|| rows.command.clone(), |result| result.tag().to_string())
+        match &rows.source {
+            Some(Source::Statement(result)) => result.tag().to_string(),
+            _ => rows.command.clone(),
+        }
     }
 
     /// The next rows as tuples: at most `most` of them, or all.
@@ -134,7 +157,7 @@ impl CoreResult {
 
     /// All columns as NumPy arrays; see `to_numpy` for what a column is.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let batches = self.batches(py)?;
+        let batches = self.batches(py, &self.schema)?;
         let columns = PyList::empty(py);
         for (position, field) in self.schema.fields().iter().enumerate() {
             let chunks: Vec<ArrayRef> = batches.iter().map(|batch| Arc::clone(batch.column(position))).collect();
@@ -143,7 +166,7 @@ impl CoreResult {
         Ok(columns)
     }
 
-    /// The rows as a stream of Arrow batches, with strings as views or plain.
+    /// The rows as a stream of Arrow batches, with strings as views or plain, which are waited for one by one.
     #[pyo3(signature = (views, requested_schema=None))]
     fn stream<'py>(
         &self,
@@ -151,12 +174,34 @@ impl CoreResult {
         views: bool,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let (result, current) = self.take(py)?;
-        let result = if views { result } else { result.with_plain_strings() };
-        let reader = Batches { schema: result.schema(), current, result };
-        let field = Arc::new(Field::new_struct("", reader.schema().fields().clone(), false));
-        let arrays = reader.map(|batch| Ok(Arc::new(StructArray::from(batch?)) as ArrayRef));
-        Ok(to_stream_pycapsule(py, Box::new(ArrayIterator::new(arrays, field)), requested_schema)?)
+        let (source, current) = self.take(py)?;
+        let batches = Batches { schema: self.schema(views), current, source, handle: self.handle.clone() };
+        batches.capsule(py, requested_schema)
+    }
+
+    /// As `stream`, once all rows are there: reading it waits for nothing.
+    fn collected<'py>(&self, py: Python<'py>, views: bool) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = self.schema(views);
+        let source = Source::Kept(self.batches(py, &schema)?.into_iter());
+        Batches { schema, current: None, source, handle: self.handle.clone() }.capsule(py, None)
+    }
+
+    /// The schema of the batches that `batch` gives, as one of pyarrow.
+    fn arrow_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        PySchema::new(self.schema(false)).into_pyarrow(py)
+    }
+
+    /// The next batch, with plain strings, as one of pyarrow; `None` at the end.
+    fn batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(batch) = self.portion(py, usize::MAX)? else { return Ok(None) };
+        let batch = shaped(batch, &self.schema(false)).map_err(|error| raised(py, &error.into()))?;
+        PyRecordBatch::new(batch).into_pyarrow(py).map(Some)
+    }
+
+    /// All rows that are left, to be read as often as they are wanted.
+    fn keep(&self, py: Python<'_>) -> PyResult<KeptRows> {
+        let batches = self.batches(py, &self.schema)?;
+        Ok(KeptRows::new(Arc::clone(&self.schema), batches, self.affected, self.tag()))
     }
 
     /// Gives up the rows that are left, and stops the statement.
@@ -164,7 +209,7 @@ impl CoreResult {
         let taken = {
             let mut rows = self.rows();
             rows.current = None;
-            rows.result.take()
+            rows.source.take()
         };
         py.detach(|| drop(taken));
     }
@@ -178,10 +223,10 @@ impl CoreResult {
     /// Waits for the first rows, so that most errors come from the statement and not from the first fetch.
     pub(crate) fn begin(&self, py: Python<'_>) -> PyResult<()> {
         let mut rows = self.rows();
-        if let Some(result) = rows.result.as_mut()
+        if let Some(source) = rows.source.as_mut()
             && !self.schema.fields().is_empty()
         {
-            rows.current = wait(py, &self.handle, next(result))?.map(|batch| (batch, 0));
+            rows.current = wait(py, &self.handle, source.next())?.map(|batch| (batch, 0));
         }
         Ok(())
     }
@@ -189,7 +234,7 @@ impl CoreResult {
     /// The next rows, of one batch, at most `most`; `None` at the end.
     fn portion(&self, py: Python<'_>, most: usize) -> PyResult<Option<RecordBatch>> {
         loop {
-            let mut result = {
+            let mut source = {
                 let mut rows = self.rows();
                 if let Some((batch, from)) = rows.current.take() {
                     let count = most.min(batch.num_rows() - from);
@@ -200,11 +245,11 @@ impl CoreResult {
                     }
                 }
                 // Taken while it is waited for: another thread that fetches at the same time is told so.
-                rows.result.take().ok_or_else(|| misuse(py, "the rows of this result were taken already"))?
+                rows.source.take().ok_or_else(|| misuse(py, "the rows of this result were taken already"))?
             };
-            let batch = wait(py, &self.handle, next(&mut result));
+            let batch = wait(py, &self.handle, source.next());
             let mut rows = self.rows();
-            rows.result = Some(result);
+            rows.source = Some(source);
             match batch? {
                 Some(batch) => rows.current = Some((batch, 0)),
                 None => return Ok(None),
@@ -221,35 +266,5 @@ fn texts(values: &ArrayRef) -> gingham::Result<Vec<Option<String>>> {
             let formatter = arrow::util::display::ArrayFormatter::try_new(values, &Default::default())?;
             Ok((0..values.len()).map(|row| values.is_valid(row).then(|| formatter.value(row).to_string())).collect())
         }
-    }
-}
-
-/// The batches of a result for readers of Arrow, which wait for each.
-struct Batches {
-    schema: SchemaRef,
-    current: Option<RecordBatch>,
-    result: QueryResult,
-}
-
-impl Iterator for Batches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = match self.current.take() {
-            Some(batch) => batch,
-            None => match Iterator::next(&mut self.result)? {
-                Ok(batch) => return Some(Ok(batch)),
-                Err(error) => return Some(Err(ArrowError::ExternalError(Box::new(error)))),
-            },
-        };
-        let cast = |(values, field): (&ArrayRef, &Arc<Field>)| arrow::compute::cast(values, field.data_type());
-        let columns = batch.columns().iter().zip(self.schema.fields()).map(cast).collect::<Result<Vec<_>, _>>();
-        Some(columns.and_then(|columns| RecordBatch::try_new(Arc::clone(&self.schema), columns)))
-    }
-}
-
-impl RecordBatchReader for Batches {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
     }
 }

@@ -125,6 +125,24 @@ def test_a_failed_replacement_leaves_the_table(connect):
     assert rows(connection, "SELECT n FROM t") == [(7,)]
 
 
+def test_an_ingest_is_seen_by_no_other_statement(connect):
+    connection = connect()
+    seen = []
+
+    def batches():
+        for n in range(3):
+            seen.append(rows(connection, "SHOW TABLES"))
+            yield pyarrow.record_batch({"n": [n]})
+
+    with connection.cursor() as cursor:
+        for mode in ("create", "append", "replace"):
+            reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema({"n": pyarrow.int64()}), batches())
+            # A name like that of the stream.
+            assert cursor.adbc_ingest("gingham_ingest", reader, mode=mode) == 3
+    assert rows(connection, "SELECT count(*) FROM gingham_ingest") == [(3,)]
+    assert len(seen) == 9 and {name for tables in seen for _, name, _ in tables} <= {"gingham_ingest"}, seen
+
+
 def test_what_the_database_holds(connect):
     connection = connect()
     with connection.cursor() as cursor:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pandas
 import polars
@@ -33,6 +34,66 @@ def test_relations_run_when_wanted(connection):
     assert connection.sql("SHOW TABLES").fetchall()
     with pytest.raises(gingham.ProgrammingError):
         connection.sql("SELECT nosuch FROM t")
+
+
+class Counted:
+    """A connection's core that notes which statements are run."""
+
+    def __init__(self, core):
+        self.core = core
+        self.ran = []
+
+    def __getattr__(self, name):
+        return getattr(self.core, name)
+
+    def run(self, sql, *rest):
+        self.ran.append(sql)
+        return self.core.run(sql, *rest)
+
+
+def test_what_is_no_query_is_run_once(connection):
+    """By `sql()`: at once, whatever is done with its rows."""
+    connection.execute("CREATE TABLE t (n INTEGER)")
+    connection.sql("INSERT INTO t VALUES (1)")
+    relation = connection.sql("INSERT INTO t VALUES (2), (3) RETURNING n, n + 1 AS m")
+    for _ in range(2):
+        assert relation.fetchall() == [(2, 3), (3, 4)]
+        assert relation.schema() == [("n", "INTEGER"), ("m", "BIGINT")] and relation.columns == ["n", "m"]
+        assert "2 rows, 2 columns" in repr(relation) and relation.arrow().num_rows == 2
+        assert len(relation.df()) == 2 and relation.reader().read_all().num_rows == 2
+    assert [relation.fetchone(), relation.fetchone(), relation.fetchone()] == [(2, 3), (3, 4), None]
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (3,)
+    relation = connection.sql("WITH w AS (SELECT 9 AS n) INSERT INTO t SELECT n FROM w RETURNING n")
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (4,), "before its rows are wanted"
+    assert relation.fetchall() == relation.fetchall() == [(9,)]
+    assert connection.sql("SELECT sum(n) FROM relation").fetchone() == (9,), "it is a frame"
+    assert connection.sql("DELETE FROM t WHERE n = 9 RETURNING n").pl().rows() == [(9,)]
+    assert connection.sql("PREPARE p AS INSERT INTO t VALUES ($1) RETURNING n") is None
+    assert connection.sql("EXECUTE p(4)").fetchall() == [(4,)]
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (4,)
+    with pytest.raises(gingham.NotSupportedError, match="EXPLAIN of INSERT INTO"):
+        connection.sql("INSERT INTO t SELECT 1 WHERE false RETURNING n").explain()
+    counted = connection._core = Counted(connection._core)
+    for text in ("VACUUM", "OPTIMIZE t", "SHOW TABLES", "EXPLAIN ANALYZE SELECT n FROM t", "DESCRIBE t", "EXECUTE p(5)", "BEGIN"):
+        counted.ran.clear()
+        relation = connection.sql(text)
+        if relation is not None:
+            assert relation.fetchall() == relation.fetchall() and relation.columns
+        assert counted.ran == [text]
+    counted.ran.clear()
+    relation = connection.sql("SELECT n FROM t")
+    assert counted.ran == [] and len(relation.fetchall()) == len(relation.fetchall()) == 5
+    assert counted.ran == ["SELECT n FROM t"] * 2, "a query is run anew"
+    # A transaction, also one that was rolled back, is ended.
+    assert connection.in_transaction
+    assert connection.sql("INSERT INTO t VALUES (6); INSERT INTO t VALUES (7) RETURNING n").fetchall() == [(7,)]
+    assert connection.sql("ROLLBACK") is None and not connection.in_transaction
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (5,)
+    connection.execute("SET gingham.idle_in_transaction_timeout = '50 ms'")
+    connection.sql("BEGIN")
+    while connection._core.transaction() == "open":
+        time.sleep(0.01)
+    assert connection.sql("ROLLBACK") is None and not connection.in_transaction
 
 
 def test_shown_values_are_short_and_safe(connection, capsys):

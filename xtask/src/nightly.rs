@@ -8,7 +8,8 @@ use std::time::Instant;
 const POSTGRES: &str = "/usr/lib/postgresql/15/bin/postgres";
 
 /// All tests in release with `GINGHAM_NIGHTLY=1`, which property tests read to widen their cases and the TPC-H test to
-/// add the published answers at SF 1; where PostgreSQL is installed, with new statements that it answers too.
+/// add the published answers at SF 1; where PostgreSQL is installed, with new statements that it answers too. Then Python's, whose
+/// threads race for longer.
 pub fn run(root: &Path) -> Result<(), String> {
     crate::tidy::run(root)?;
     let mut variables = vec![("GINGHAM_NIGHTLY", "1")];
@@ -17,7 +18,8 @@ pub fn run(root: &Path) -> Result<(), String> {
     } else {
         println!("no {POSTGRES}: Gingham is not held against it tonight");
     }
-    process::run(root, "cargo", &["test", "--release", "--locked"], &variables)
+    process::run(root, "cargo", &["test", "--release", "--locked"], &variables)?;
+    process::run(root, "bash", &[".ci/python"], &variables)
 }
 
 /// Builds from nothing in a folder of its own, and prints the seconds of each profile.

@@ -2,11 +2,13 @@
 
 use crate::connection::launch::Caller;
 use crate::load::{LoadOptions, LoadReport};
-use crate::session::{CancelToken, Session, StatementContext, StatementHandle, StatementProgress};
+use crate::session::{CancelToken, Session, StatementContext, StatementHandle, StatementProgress, StatementTables};
 use crate::session::{TransactionStatus, wait};
+use crate::sql::ignored::changes;
 use crate::sql::split;
 use crate::{QueryResult, Result, load, statements};
 use datafusion::common::TableReference;
+use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::snapshot::TableSnapshot;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ mod parsed;
 mod prepared;
 mod registered;
 mod running;
+mod tables;
 mod transaction;
 mod with_values;
 mod workload;
@@ -54,16 +57,23 @@ pub use transaction::Transaction;
 #[derive(Debug, Clone)]
 pub struct Connection {
     session: Arc<Session>,
+    /// Those that its statements find besides.
+    tables: StatementTables,
 }
 
 impl Connection {
     pub(crate) fn new(session: Arc<Session>) -> Self {
-        Self { session }
+        Self { session, tables: StatementTables::new() }
     }
 
     /// What its clones share.
     pub(crate) fn session(&self) -> &Arc<Session> {
         &self.session
+    }
+
+    /// The tables that its statements find besides.
+    pub(crate) fn tables(&self) -> &StatementTables {
+        &self.tables
     }
 
     /// Runs one statement and gives its result as a stream of batches. Errors while planning come back here, errors
@@ -80,7 +90,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn query(&self, sql: &str) -> Result<QueryResult> {
-        wait(launch::text(&self.session, sql, Caller::waits())?.result())
+        wait(launch::text(&self.session, sql, Caller::waits(&self.tables))?.result())
     }
 
     /// Runs a query for asynchronous code, of any runtime.
@@ -96,7 +106,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn query_async(&self, sql: &str) -> Result<QueryResult> {
-        launch::text(&self.session, sql, Caller::goes_on())?.result().await
+        launch::text(&self.session, sql, Caller::goes_on(&self.tables))?.result().await
     }
 
     /// Runs one or more statements to their end, stopping at the first that fails. Returns the records that the last one
@@ -113,7 +123,7 @@ impl Connection {
         let mut texts = if self.session.records() { split::split_statements(sql) } else { Vec::new() }.into_iter();
         for statement in statements::parse(sql)? {
             let recording = self.session.recording(|| texts.next());
-            let started = launch::statement(&self.session, &statement, None, Caller::waits())?;
+            let started = launch::statement(&self.session, &statement, None, Caller::waits(&self.tables))?;
             let result = wait(started.recorded(recording).result())?;
             records = result.rows_affected().unwrap_or(0);
             for batch in result {
@@ -164,6 +174,22 @@ impl Connection {
         split::split_statements(sql)
     }
 
+    /// Whether a text is one query, which changes nothing: a front end may run it when its rows are wanted, and again. Any other
+    /// statement is to be run once.
+    ///
+    /// ```
+    /// use gingham::Connection;
+    ///
+    /// assert!(Connection::is_query("SELECT 1")?);
+    /// assert!(!Connection::is_query("WITH w AS (SELECT 1 AS n) INSERT INTO t SELECT n FROM w RETURNING n")?);
+    /// assert!(!Connection::is_query("VACUUM")?);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn is_query(sql: &str) -> Result<bool> {
+        let statement = statements::parse_single(sql)?;
+        Ok(matches!(statement.tree(), Some(Sql::Query(query)) if !changes(query)))
+    }
+
     /// Which stream a statement is about: `COPY … FROM STDIN` or `COPY … TO STDOUT`, for [`copy_in`](Self::copy_in) and
     /// [`copy_out`](Self::copy_out). `None` for all other statements, and for what can't be parsed.
     ///
@@ -195,7 +221,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn prepare(&self, sql: &str) -> Result<Prepared> {
-        Prepared::new(&self.session, sql)
+        Prepared::new(&self.session, &self.tables, sql)
     }
 
     /// Starts a statement and gives it at once: it can be cancelled while it is planned, and waited for by a thread or by
@@ -208,7 +234,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn start(&self, sql: &str) -> Result<RunningStatement> {
-        Ok(RunningStatement::new(launch::text(&self.session, sql, Caller::goes_on())?))
+        Ok(RunningStatement::new(launch::text(&self.session, sql, Caller::goes_on(&self.tables))?))
     }
 
     /// Whether the connection is in a transaction.
@@ -306,7 +332,7 @@ impl Connection {
     }
 
     fn context(&self) -> Result<StatementContext> {
-        self.session.begin(CancelToken::new())
+        self.session.begin_with(CancelToken::new(), self.tables.clone())
     }
 }
 

@@ -65,7 +65,8 @@ pub use error::{Error, Result};
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
 pub use session::{
-    CommandTag, PlanningTimes, QueryResult, StatementHandle, StatementProgress, TransactionStatus, plain_strings,
+    CommandTag, PlanningTimes, QueryResult, StatementHandle, StatementProgress, StatementTables, TransactionStatus,
+    plain_strings,
 };
 pub use sql::quoted::quoted;
 pub use sql::splitter::{ScriptPart, StatementSplitter};

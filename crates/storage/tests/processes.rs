@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use gingham_storage::store::Store;
 use gingham_storage::{Design, Error, Layout};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -287,4 +288,54 @@ fn ten_new_strings_write_little() {
         println!("{written} bytes for ten strings");
     }
     assert_eq!(segment_files(&path), ["1/1.seg"], "no segment is written or rewritten");
+}
+
+/// Ends with databases in temporary folders that it never drops, and into one of which a thread writes.
+#[test]
+fn scratch_child() {
+    let Some(path) = child::argument("scratch_child") else { return };
+    let dropped = Store::scratch(budget()).unwrap();
+    let gone = dropped.path().to_path_buf();
+    create(&dropped, definition("t")).unwrap();
+    drop(dropped);
+    assert!(Store::wait_until_closed(&gone, Duration::ZERO) && !gone.exists(), "it goes with the last who has it");
+    let kept = Store::scratch(budget()).unwrap();
+    create(&kept, definition("t")).unwrap();
+    insert(&kept, "t", 0..20_000).unwrap();
+    assert!(!Store::wait_until_closed(kept.path(), Duration::ZERO));
+    let of_database = open(Path::new(&path)).unwrap().scratch_copy().unwrap();
+    assert_eq!(std::fs::read_dir(std::env::temp_dir()).unwrap().count(), 1);
+    let (sender, writes) = std::sync::mpsc::channel();
+    let writing = std::sync::Arc::clone(&kept);
+    std::thread::spawn(move || {
+        for load in 1.. {
+            // It fails once the folder is gone.
+            drop(insert(&writing, "t", load * 20_000..(load + 1) * 20_000));
+            let _nobody_waits = sender.send(load);
+        }
+    });
+    writes.recv().unwrap();
+    std::mem::forget((kept, of_database));
+    println!("\nends");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_ends_leaves_no_temporary_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, temporary) = (folder.path().join("db"), folder.path().join("temporary"));
+    create(&open(&path).unwrap(), definition("t")).unwrap();
+    std::fs::create_dir(&temporary).unwrap();
+    for _ in 0..3 {
+        let mut command = child::command("scratch_child", path.to_str().unwrap());
+        let output = command.env("TMPDIR", &temporary).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("ends"), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+        let left = |place: &Path| -> Vec<String> {
+            let names =
+                std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names.filter(|name| name.starts_with("gingham-") || name.starts_with("scratch-")).collect()
+        };
+        assert_eq!((left(&temporary), left(&path)), (Vec::new(), Vec::new()));
+    }
 }

@@ -1,28 +1,27 @@
 //! A prepared statement for each of many lists of values.
 //!
-//! An INSERT of one row of VALUES is not run for each: the lists become a table of the connection, and `VALUES ($1, upper($2))` becomes
+//! An INSERT of one row of VALUES is not run for each: the lists become a table of the statement, and `VALUES ($1, upper($2))` becomes
 //! `SELECT "$1", upper("$2") FROM` that table.
 
 use crate::connection::launch::{self, Caller};
 use crate::connection::prepared::Prepared;
-use crate::session::wait;
+use crate::session::{StatementTables, wait};
 use crate::sql::parse::query_of;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::Statement;
 use crate::statements::dml::values::is_default;
-use crate::table::RegisteredTable;
 use crate::{Error, Result, StatementHandle, TransactionStatus};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
-use datafusion::catalog::SchemaProvider;
 use datafusion::common::ScalarValue;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, SetExpr, Statement as Sql, Value};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Lists that are gathered into one batch.
 const LISTS: usize = 10_000;
+/// The name of their table.
+const SOURCE: &str = "gingham_values";
 
 impl Prepared {
     /// Runs the statement once for each list of values, in a transaction of its own where none is open: all of them, or none where
@@ -56,7 +55,7 @@ impl Prepared {
     }
 
     fn run_text(&self, sql: &str) -> Result<()> {
-        wait(launch::text(&self.session, sql, Caller::waits())?.result()).map(drop)
+        wait(launch::text(&self.session, sql, Caller::waits(&self.tables))?.result()).map(drop)
     }
 
     fn for_all(
@@ -79,7 +78,7 @@ impl Prepared {
 
     /// The records that the statement changes with these values.
     fn changed(&self, values: &[ScalarValue], handle: &StatementHandle) -> Result<u64> {
-        let mut result = wait(self.begin(values, Caller::waits_by(handle)?)?.result())?;
+        let mut result = wait(self.begin(values, Caller::waits_by(&self.tables, handle)?)?.result())?;
         result.by_ref().try_for_each(|batch| batch.map(drop))?;
         Ok(result.rows_affected().unwrap_or(0))
     }
@@ -91,15 +90,11 @@ impl Prepared {
             return Ok(None);
         }
         let Some(batch) = batch_of(lists) else { return Ok(None) };
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let source = format!("gingham_values_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let Some(statement) = insert_from(&self.parsed.statement, &source)? else { return Ok(None) };
-        let caller = Caller::waits_by(handle)?;
-        let table = RegisteredTable::of_batches(&batch.schema(), vec![batch])?;
-        let externals = &self.session.externals;
-        externals.register_table(source.clone(), Arc::new(table))?;
+        let Some(statement) = insert_from(&self.parsed.statement)? else { return Ok(None) };
+        let mut lists = StatementTables::new();
+        lists.insert(SOURCE, vec![batch])?;
+        let caller = Caller::waits_by(&self.tables.clone().and(lists), handle)?;
         let ran = launch::statement(&self.session, &statement, None, caller).and_then(|own| wait(own.result()));
-        externals.deregister_table(&source)?;
         match ran {
             Ok(result) => Ok(Some(result.rows_affected().unwrap_or(0))),
             // A text may be a value of any column where it is written; as a column's it is to be cast. Nothing was inserted.
@@ -128,8 +123,9 @@ fn batch_of(lists: &[Vec<ScalarValue>]) -> Option<RecordBatch> {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).ok()
 }
 
-/// An INSERT of one row of VALUES with a table's rows in their place; `None` for any other statement.
-fn insert_from(statement: &Statement, source: &str) -> Result<Option<Statement>> {
+/// An INSERT of one row of VALUES with the lists' rows in their place; `None` for any other statement, and for one that may name a
+/// table as theirs is.
+fn insert_from(statement: &Statement) -> Result<Option<Statement>> {
     let Some(Sql::Insert(insert)) = statement.tree() else { return Ok(None) };
     let Some(values) = insert.source.as_ref().and_then(|query| match &*query.body {
         SetExpr::Values(values) if values.rows.len() == 1 => values.rows.first(),
@@ -137,7 +133,7 @@ fn insert_from(statement: &Statement, source: &str) -> Result<Option<Statement>>
     }) else {
         return Ok(None);
     };
-    if insert.returning.is_some() || insert.on.is_some() {
+    if insert.returning.is_some() || insert.on.is_some() || insert.to_string().contains(SOURCE) {
         return Ok(None);
     }
     let mut texts = Vec::with_capacity(values.content.len());
@@ -151,7 +147,7 @@ fn insert_from(statement: &Statement, source: &str) -> Result<Option<Statement>>
         texts.push(value.to_string());
     }
     let mut insert = insert.clone();
-    insert.source = Some(Box::new(query_of(&format!("SELECT {} FROM {source}", texts.join(", ")))?));
+    insert.source = Some(Box::new(query_of(&format!("SELECT {} FROM {SOURCE}", texts.join(", ")))?));
     Ok(Some(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(Sql::Insert(insert)))))))
 }
 

@@ -1,7 +1,7 @@
 //! The start of a statement: at once on the caller's thread where it is about one record, by a plan that was kept, or on the
 //! database's threads.
 
-use crate::session::{CachedPlan, CancelToken, Session, Started, StatementHandle, Stopwatch};
+use crate::session::{CachedPlan, CancelToken, Session, Started, StatementHandle, StatementTables, Stopwatch};
 use crate::session::{finished, finished_change, start, start_kept, wait};
 use crate::statements::Statement;
 use crate::statements::admin::prepare;
@@ -14,30 +14,31 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Who runs a statement, and by which handle.
+/// Who runs a statement, by which handle, and with which tables of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
     /// It waits until the statement is done, and has nothing else to do.
     waits: bool,
     cancel: CancelToken,
+    tables: StatementTables,
 }
 
 impl Caller {
     /// A thread that waits until the statement is done.
-    pub(super) fn waits() -> Self {
-        Self { waits: true, cancel: CancelToken::new() }
+    pub(super) fn waits(tables: &StatementTables) -> Self {
+        Self { waits: true, cancel: CancelToken::new(), tables: tables.clone() }
     }
 
     /// A thread that has other things to do.
-    pub(super) fn goes_on() -> Self {
-        Self { waits: false, cancel: CancelToken::new() }
+    pub(super) fn goes_on(tables: &StatementTables) -> Self {
+        Self { waits: false, ..Self::waits(tables) }
     }
 
     /// A thread that waits until the statement is done, or is cancelled by a handle of before. Errors when that was done already.
-    pub(super) fn waits_by(handle: &StatementHandle) -> Result<Self> {
+    pub(super) fn waits_by(tables: &StatementTables, handle: &StatementHandle) -> Result<Self> {
         let cancel = handle.token().part();
         cancel.check()?;
-        Ok(Self { waits: true, cancel })
+        Ok(Self { cancel, ..Self::waits(tables) })
     }
 }
 
@@ -67,7 +68,7 @@ pub(super) fn text(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<
 
 fn unrecorded(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
     let watch = Stopwatch::start();
-    if let Some(kept) = CachedPlan::find(session, sql)? {
+    if let Some(kept) = CachedPlan::find(session, &caller.tables, sql)? {
         return Ok(start_kept(session, watch, kept)?.called("SELECT"));
     }
     let begun = Instant::now();
@@ -103,7 +104,7 @@ fn launch(
         AtOnce::NotSo(watch) => watch,
     };
     let statement = statement.into_owned();
-    let started = start(session, watch, caller.cancel, |mut context| async move {
+    let started = start(session, caller.tables, watch, caller.cancel, |mut context| async move {
         context.text = text;
         statements::run(&context, statement, parameters).await
     });
@@ -119,11 +120,11 @@ fn at_once(
     watch: Stopwatch,
     caller: &Caller,
 ) -> Result<AtOnce> {
-    if let Some((schema, batch)) = point::select(session, statement, parameters)? {
+    if let Some((schema, batch)) = point::select(session, &caller.tables, statement, parameters)? {
         return Ok(AtOnce::Done(finished(watch, schema, batch)));
     }
     if caller.waits
-        && let Some(records) = point::change_now(session, statement, parameters)?
+        && let Some(records) = point::change_now(session, &caller.tables, statement, parameters)?
     {
         return Ok(AtOnce::Done(finished_change(watch, records)));
     }

@@ -4,7 +4,7 @@ use crate::connection::launch;
 use crate::connection::launch::Caller;
 use crate::connection::parsed::ParsedStatement;
 use crate::connection::running::RunningStatement;
-use crate::session::{CancelToken, Session, Started, wait};
+use crate::session::{CancelToken, Session, Started, StatementTables, wait};
 use crate::statements::described::{StatementDescription, describe};
 use crate::{QueryResult, Result};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -25,17 +25,20 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub(super) session: Arc<Session>,
+    /// Those that it was prepared with.
+    pub(super) tables: StatementTables,
     pub(super) parsed: ParsedStatement,
     description: StatementDescription,
 }
 
 impl Prepared {
-    pub(super) fn new(session: &Arc<Session>, sql: &str) -> Result<Self> {
+    pub(super) fn new(session: &Arc<Session>, tables: &StatementTables, sql: &str) -> Result<Self> {
         let parsed = ParsedStatement::of(sql)?;
-        let (context, own) = (session.begin(CancelToken::new())?, parsed.statement.clone());
+        let context = session.begin_with(CancelToken::new(), tables.clone())?;
+        let own = parsed.statement.clone();
         let mut description = launch::wait_for(session, async move { describe(&context, own).await })?;
         description.parameters.resize(parsed.names.len(), None);
-        Ok(Self { session: Arc::clone(session), parsed, description })
+        Ok(Self { session: Arc::clone(session), tables: tables.clone(), parsed, description })
     }
 
     /// Number of its parameters.
@@ -128,7 +131,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn query(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
-        wait(self.begin(parameters, Caller::waits())?.result())
+        wait(self.begin(parameters, Caller::waits(&self.tables))?.result())
     }
 
     /// As [`Prepared::query`] for asynchronous code of any runtime.
@@ -143,7 +146,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn query_async(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
-        self.begin(parameters, Caller::goes_on())?.result().await
+        self.begin(parameters, Caller::goes_on(&self.tables))?.result().await
     }
 
     /// Starts the statement and gives it at once, as [`Connection::start`](crate::Connection::start) does.
@@ -158,7 +161,7 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn start(&self, parameters: &[ScalarValue]) -> Result<RunningStatement> {
-        Ok(RunningStatement::new(self.begin(parameters, Caller::goes_on())?))
+        Ok(RunningStatement::new(self.begin(parameters, Caller::goes_on(&self.tables))?))
     }
 
     pub(super) fn begin(&self, parameters: &[ScalarValue], caller: Caller) -> Result<Started> {

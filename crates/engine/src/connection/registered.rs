@@ -1,19 +1,19 @@
 //! Arrow data of the program under a name of one connection.
 
+use crate::Result;
 use crate::connection::{Connection, launch};
 use crate::session::CancelToken;
 use crate::statements::unknown::unknown_tables;
 use crate::statements::{free_name, parse};
 use crate::table::RegisteredTable;
-use crate::{Error, Result};
 use arrow::array::{RecordBatch, RecordBatchReader};
 use datafusion::catalog::SchemaProvider;
-use gingham_storage::SqlState;
 use std::sync::Arc;
 
 impl Connection {
     /// Lets this connection and its clones read `batches` as the table `name`, without copying them, until
-    /// [`Connection::unregister`]. What was registered under the name before is not any more. The name is read as SQL reads it.
+    /// [`Connection::unregister`]; [`Connection::with_tables`] does so for single statements. What was registered under the name
+    /// before is not any more. The name is read as SQL reads it.
     ///
     /// # Errors
     ///
@@ -31,16 +31,7 @@ impl Connection {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn register(&self, name: &str, batches: Vec<RecordBatch>) -> Result<()> {
-        let Some(first) = batches.first() else {
-            let text = format!("'{name}' has no batch, so that nothing tells its columns; register a stream instead");
-            return Err(Error::invalid(SqlState::InvalidTableDefinition, text));
-        };
-        let schema = first.schema();
-        if let Some(other) = batches.iter().find(|batch| batch.schema().fields() != schema.fields()) {
-            let text = format!("the batches of '{name}' have different columns: {} and {schema}", other.schema());
-            return Err(Error::invalid(SqlState::DatatypeMismatch, text));
-        }
-        self.put(name, RegisteredTable::of_batches(&schema, batches)?)
+        self.put(name, RegisteredTable::of_named(name, batches)?)
     }
 
     /// As [`Connection::register`] for a stream, of which no more than a few batches are in memory at a time. A stream can be
@@ -76,7 +67,7 @@ impl Connection {
     }
 
     /// The tables that the statements of a text name and nothing has, as they are written; a front end may know values of its
-    /// program by these names, and register them.
+    /// program by these names, and give them [with the statement](Connection::with_tables).
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();

@@ -22,7 +22,7 @@ impl Connection {
     /// ```
     pub fn query_with(&self, sql: &str, values: impl Into<Values>) -> Result<QueryResult> {
         let parsed = ParsedStatement::of(sql)?;
-        wait(parsed.begin(self.session(), &parsed.in_order(values.into())?, Caller::waits())?.result())
+        wait(parsed.begin(self.session(), &parsed.in_order(values.into())?, Caller::waits(self.tables()))?.result())
     }
 
     /// Starts one statement with values for its parameters, and gives it at once, as [`Connection::start`] does.
@@ -38,6 +38,6 @@ impl Connection {
     pub fn start_with(&self, sql: &str, values: impl Into<Values>) -> Result<RunningStatement> {
         let parsed = ParsedStatement::of(sql)?;
         let values = parsed.in_order(values.into())?;
-        Ok(RunningStatement::new(parsed.begin(self.session(), &values, Caller::goes_on())?))
+        Ok(RunningStatement::new(parsed.begin(self.session(), &values, Caller::goes_on(self.tables()))?))
     }
 }

@@ -3,7 +3,7 @@
 use crate::bind::{FoundView, KnownRelation, Looked, Lookup};
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{Session, did_you_mean, information_schema};
+use crate::session::{Session, StatementTables, did_you_mean, information_schema};
 use crate::session::{external_files, system_tables};
 use crate::sql::literals::make_plannable;
 use crate::statements::{limit_depth, query_of_view};
@@ -55,8 +55,16 @@ pub(super) struct Planned {
 
 /// Tables that only this session sees.
 #[derive(Debug, Clone)]
-struct SessionOnly {
-    temp: Option<Arc<Snapshot>>,
+pub(super) struct SessionOnly {
+    pub(super) temp: Option<Arc<Snapshot>>,
+    /// Those that came with the statement.
+    pub(super) tables: StatementTables,
+}
+
+impl SessionOnly {
+    fn without_tables(&self) -> Self {
+        Self { tables: StatementTables::new(), ..self.clone() }
+    }
 }
 
 impl Catalogs {
@@ -64,12 +72,12 @@ impl Catalogs {
     pub(super) fn new(
         session: Arc<Session>,
         snapshot: Arc<Snapshot>,
-        temp: Option<Arc<Snapshot>>,
+        own: SessionOnly,
         listing: Arc<AtomicBool>,
         planning: Vec<Planned>,
         settings: &ConfigOptions,
     ) -> Arc<Self> {
-        let session_only = Some(SessionOnly { temp });
+        let session_only = Some(own);
         let default = (settings.catalog.default_catalog.clone(), settings.catalog.default_schema.clone());
         Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing, default }) })
     }
@@ -121,8 +129,8 @@ impl CatalogProvider for Catalog {
     }
 }
 
-/// One schema. A name that stands alone is first looked for among TEMP tables, then external tables, then the database's
-/// own of the default schema; `public.t` is no TEMP table.
+/// One schema. A name that stands alone is first looked for among the tables that came with the statement, then TEMP tables,
+/// then external tables, then the database's own of the default schema; `public.t` is no TEMP table and none of the statement's.
 #[derive(Debug)]
 struct Schema {
     visible: Arc<Visible>,
@@ -134,6 +142,11 @@ impl Schema {
         // information_schema lists TEMP tables in the default schema.
         let seen = self.name == BARE_NAMES || self.visible.listing.load(Ordering::Relaxed);
         self.visible.session_only.as_ref().filter(|_| seen)?.temp.as_ref()
+    }
+
+    /// The table of that name which came with the statement.
+    fn given(&self, table: &str) -> Option<Arc<dyn TableProvider>> {
+        self.visible.session_only.as_ref().filter(|_| self.name == BARE_NAMES)?.tables.get(table)
     }
 
     /// The schema in which the database keeps what this one shows.
@@ -184,6 +197,9 @@ impl SchemaProvider for Schema {
 
     async fn table_type(&self, table: &str) -> Result<Option<TableType>> {
         let name = self.full_name(table);
+        if self.given(table).is_some() {
+            return Ok(Some(TableType::Base));
+        }
         let mut snapshots = self.temp().into_iter().chain([&self.visible.snapshot]);
         // Without planning the view, which may not work any more.
         if snapshots.any(|snapshot| snapshot.views.contains_key(&name) && !snapshot.tables.contains_key(&name)) {
@@ -196,7 +212,8 @@ impl SchemaProvider for Schema {
         let name = self.full_name(table);
         let in_snapshot =
             |snapshot: &Arc<Snapshot>| snapshot.tables.contains_key(&name) || snapshot.views.contains_key(&name);
-        self.temp().is_some_and(in_snapshot)
+        self.given(table).is_some()
+            || self.temp().is_some_and(in_snapshot)
             || self.externals().is_some_and(|externals| externals.table_exist(table))
             || in_snapshot(&self.visible.snapshot)
             || system_tables::NAMES.contains(&table)
@@ -242,7 +259,8 @@ impl Visible {
         let inside = Self {
             session: Arc::clone(&self.session),
             snapshot: Arc::clone(&self.snapshot),
-            session_only: self.session_only.clone().filter(|_| temporary),
+            // It must mean the same to every statement, too.
+            session_only: self.session_only.as_ref().filter(|_| temporary).map(SessionOnly::without_tables),
             planning,
             listing: Arc::clone(&self.listing),
             default: self.default.clone(),
@@ -279,6 +297,9 @@ impl Schema {
     /// The table or view of that name.
     async fn look_up(&self, table: &str) -> crate::Result<Option<Looked>> {
         let name = self.full_name(table);
+        if let Some(given) = self.given(table) {
+            return Ok(Some(Looked::Known(KnownRelation::Other(given))));
+        }
         if let Some(temp) = self.temp()
             && let Some(found) = self.visible.kept(temp, &name, true)?
         {
@@ -353,8 +374,9 @@ impl Visible {
             .flat_map(|snapshot| snapshot.tables.keys().chain(snapshot.views.keys()))
             .map(ToString::to_string)
             .collect();
-        if self.session_only.is_some() {
+        if let Some(own) = &self.session_only {
             names.extend(self.session.externals.table_names());
+            names.extend(own.tables.names().map(str::to_owned));
         }
         let wanted = name.to_string();
         let suggestion = match Path::new(&name.table) {

@@ -1,9 +1,10 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
 use crate::bind::{BoundQuery, Instead, Lookup, bind};
-use crate::session::catalog::{Catalogs, Planned, unknown_catalog};
+use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing, progress};
+use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use};
+use crate::session::{Writing, progress};
 use crate::sql::literals::make_plannable;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
@@ -42,6 +43,8 @@ pub(crate) struct StatementContext {
     pub(crate) snapshot: Arc<Snapshot>,
     /// TEMP tables at the statement's start.
     pub(crate) temp: Option<Arc<Snapshot>>,
+    /// The tables that came with the statement.
+    pub(crate) tables: StatementTables,
     /// The statement's text, when it is one that a plan may be kept for.
     pub(crate) text: Option<Arc<str>>,
     /// Number of the session's settings in `state`.
@@ -78,14 +81,19 @@ pub(crate) struct TargetTable {
 
 impl StatementContext {
     /// Pins the latest snapshots, or those of the session's transaction.
-    pub(super) fn new(session: Arc<Session>, cancel: CancelToken) -> Result<Self> {
+    pub(super) fn new(session: Arc<Session>, cancel: CancelToken, tables: StatementTables) -> Result<Self> {
         let (transaction, ended) = session.enter_transaction();
-        let context = Self::within(session, cancel, transaction)?;
+        let context = Self::within(session, cancel, tables, transaction)?;
         Ok(Self { ended, ..context })
     }
 
     /// The snapshots of a transaction, or the latest.
-    pub(super) fn within(session: Arc<Session>, cancel: CancelToken, transaction: Option<Arc<Use>>) -> Result<Self> {
+    pub(super) fn within(
+        session: Arc<Session>,
+        cancel: CancelToken,
+        tables: StatementTables,
+        transaction: Option<Arc<Use>>,
+    ) -> Result<Self> {
         let temp = session.existing_temp_store();
         let (snapshot, temp) = match &transaction {
             Some(open) => (open.snapshot(), temp.map(|store| open.temp_snapshot(store)).transpose()?),
@@ -99,7 +107,7 @@ impl StatementContext {
         let catalogs = Catalogs::new(
             Arc::clone(&session),
             Arc::clone(&snapshot),
-            temp.clone(),
+            SessionOnly { temp: temp.clone(), tables: tables.clone() },
             Arc::clone(&listing),
             Vec::new(),
             state.config_options(),
@@ -114,6 +122,7 @@ impl StatementContext {
             state,
             snapshot,
             temp,
+            tables,
             text,
             settings_number,
             cancel,
@@ -141,15 +150,30 @@ impl StatementContext {
         Writing::new(self)
     }
 
-    /// This statement, in which no view may lead to view `name`: it is being defined.
+    /// This statement, in which no view may lead to view `name`: it is being defined. It sees no tables of the statement, which
+    /// the view would outlast.
     pub(crate) fn defining(&self, name: TableName, temporary: bool) -> Self {
+        self.seeing(StatementTables::new(), vec![Planned { name, temporary }])
+    }
+
+    /// This statement with other tables of its own.
+    pub(crate) fn with_tables(&self, tables: StatementTables) -> Self {
+        self.seeing(tables, Vec::new())
+    }
+
+    fn seeing(&self, tables: StatementTables, planning: Vec<Planned>) -> Self {
         let mut state = (*self.state).clone();
-        let planning = vec![Planned { name, temporary }];
         let (session, snapshot) = (Arc::clone(&self.session), Arc::clone(&self.snapshot));
-        let (temp, listing) = (self.temp.clone(), Arc::clone(&self.listing));
-        let catalogs = Catalogs::new(session, snapshot, temp, listing, planning, state.config_options());
+        let (own, listing) =
+            (SessionOnly { temp: self.temp.clone(), tables: tables.clone() }, Arc::clone(&self.listing));
+        let catalogs = Catalogs::new(session, snapshot, own, listing, planning, state.config_options());
         state.register_catalog_list(Arc::clone(&catalogs) as _);
-        Self { state: Arc::new(state), catalogs, ..self.clone() }
+        Self { state: Arc::new(state), catalogs, tables, ..self.clone() }
+    }
+
+    /// Whether a reference means a table that came with the statement: one that names no schema, since those have none.
+    pub(crate) fn is_given(&self, reference: &TableReference) -> bool {
+        !names_schema(reference) && self.tables.has(reference.table())
     }
 
     /// This statement, with what EXPLAIN notes of it.

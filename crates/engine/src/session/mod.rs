@@ -9,6 +9,7 @@
 //! | `system_tables` | what each table is and how it is stored, open transactions, fallbacks |
 //! | `external_files` | files that a query reads in place |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
+//! | `statement_tables` | tables of the program that one statement finds |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
 //! | `write_waits` | statements that may wait for the write lock |
@@ -31,6 +32,7 @@ mod result;
 mod run;
 mod settings;
 mod state;
+mod statement_tables;
 pub(crate) mod system_tables;
 mod times;
 mod transaction;
@@ -47,6 +49,7 @@ pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
 pub(crate) use state::BARE_NAMES;
+pub use statement_tables::StatementTables;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;
 pub use transaction::TransactionStatus;
@@ -106,6 +109,8 @@ pub(crate) struct PreparedStatement {
     pub(crate) parameters: usize,
     /// Types given in PREPARE name (type, …), or empty.
     pub(crate) types: Vec<arrow::datatypes::DataType>,
+    /// The tables that came with PREPARE.
+    pub(crate) tables: StatementTables,
 }
 
 impl std::fmt::Debug for Session {
@@ -133,9 +138,18 @@ impl Session {
         })
     }
 
-    /// Pins the latest snapshots, or those of the transaction, for one statement.
+    /// Pins the latest snapshots, or those of the transaction, for one statement without tables of its own.
     pub(crate) fn begin(self: &Arc<Self>, cancel: CancelToken) -> Result<StatementContext> {
-        let context = StatementContext::new(Arc::clone(self), cancel)?;
+        self.begin_with(cancel, StatementTables::new())
+    }
+
+    /// Pins the latest snapshots, or those of the transaction, for one statement that finds `tables`, too.
+    pub(crate) fn begin_with(
+        self: &Arc<Self>,
+        cancel: CancelToken,
+        tables: StatementTables,
+    ) -> Result<StatementContext> {
+        let context = StatementContext::new(Arc::clone(self), cancel, tables)?;
         context.require_live()?;
         Ok(context)
     }

@@ -3,7 +3,7 @@
 //! A short query is planned for longer than it runs: a count over one condition on 6 million records took 2.1 ms, of
 //! which the scan was 0.6. A plan holds for the very tables that it was made for, so it is kept with the snapshot that
 //! it reads, and goes with it at the next commit. What a plan may depend on besides is its text, the session's settings,
-//! and tables that only the session sees; a text that names one of the latter is planned anew.
+//! and tables that only the session or the statement sees; a text that names one of the latter is planned anew.
 //!
 //! Copies of a plan share nothing that a run changes, but for the values of scalar subqueries, which its expressions hold:
 //! such a plan has a [`PlanLease`], and who comes while it is taken plans anew.
@@ -12,7 +12,7 @@ use crate::Result;
 use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
 use crate::datafusion::fixes::UnwaitedJoins;
-use crate::session::{CancelToken, Session, StatementContext, progress};
+use crate::session::{CancelToken, Session, StatementContext, StatementTables, progress};
 use crate::settings::{Fallback, FallbackCounts};
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
@@ -130,8 +130,8 @@ pub(crate) struct PlanTraits {
 
 impl CachedPlan {
     /// The plan kept for `text` under the session's settings and the latest snapshot, unless it has to be waited for.
-    pub(crate) fn find(session: &Session, text: &str) -> Result<Option<Self>> {
-        if text.len() > TEXT_BYTES || session.in_transaction() || names_own_table(session, text)? {
+    pub(crate) fn find(session: &Session, tables: &StatementTables, text: &str) -> Result<Option<Self>> {
+        if text.len() > TEXT_BYTES || session.in_transaction() || names_own_table(session, tables, text)? {
             return Ok(None);
         }
         let store = &session.engine.store;
@@ -159,7 +159,8 @@ impl CachedPlan {
         // The snapshot of a transaction is nobody else's.
         let text = context.text.as_ref().filter(|text| context.transaction.is_none() && text.len() <= TEXT_BYTES);
         let Some(text) = text.filter(|_| context.settings().cache_plans) else { return Ok(None) };
-        Ok(if names_own_table(&context.session, text)? { None } else { wanted_of(logical) })
+        let names_own = names_own_table(&context.session, &context.tables, text)?;
+        Ok(if names_own { None } else { wanted_of(logical) })
     }
 
     /// Keeps the plan of a statement that is about to run, when it is wanted and would be the same again. Its rows are given by
@@ -283,10 +284,11 @@ fn plans(snapshot: &Snapshot) -> Option<MutexGuard<'_, VecDeque<CachedPlan>>> {
     Some(plans.0.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// True when a text may name a table that only this session sees, so that it means something else to others. Views of the
-/// database see no such table.
-fn names_own_table(session: &Session, text: &str) -> Result<bool> {
-    let own = session.own_names()?;
+/// True when a text may name a table that only this session or this statement sees, so that it means something else to others.
+/// Views of the database see no such table.
+fn names_own_table(session: &Session, tables: &StatementTables, text: &str) -> Result<bool> {
+    let mut own = session.own_names()?;
+    own.extend(tables.names().map(str::to_owned));
     if own.is_empty() {
         return Ok(false);
     }
@@ -377,6 +379,10 @@ mod tests {
         (session, connection)
     }
 
+    fn find(session: &Session, text: &str) -> Result<Option<CachedPlan>> {
+        CachedPlan::find(session, &StatementTables::new(), text)
+    }
+
     #[test]
     fn the_next_run_finds_its_copy_made() {
         let (session, connection) = session();
@@ -387,7 +393,7 @@ mod tests {
         for run in 0..4 {
             let batches = connection.query(sql).unwrap().collect_batches().unwrap();
             assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
-            let kept = CachedPlan::find(&session, sql).unwrap().unwrap();
+            let kept = find(&session, sql).unwrap().unwrap();
             // Nothing is made for what may never come again.
             while run > 0 && kept.ready().is_none() {
                 std::thread::yield_now();
@@ -397,7 +403,7 @@ mod tests {
         for _ in 0..2 {
             connection.query(alone).unwrap().collect_batches().unwrap();
         }
-        let kept = CachedPlan::find(&session, alone).unwrap().unwrap();
+        let kept = find(&session, alone).unwrap().unwrap();
         kept.make_ready();
         assert!(kept.ready().is_none(), "a run may have begun");
     }
@@ -414,7 +420,7 @@ mod tests {
             .unwrap();
         let is_kept = |sql: &str| {
             connection.query(sql).unwrap().collect_batches().unwrap();
-            CachedPlan::find(&session, sql).unwrap().is_some()
+            find(&session, sql).unwrap().is_some()
         };
         for sql in [
             "SELECT count(*) FROM t WHERE a > 1",
@@ -443,7 +449,7 @@ mod tests {
         let sql = "SELECT a FROM t WHERE b = 'x'";
         assert!(is_kept(sql));
         connection.execute("INSERT INTO t VALUES (3, 'x')").unwrap();
-        assert!(CachedPlan::find(&session, sql).unwrap().is_none(), "it was of another snapshot");
+        assert!(find(&session, sql).unwrap().is_none(), "it was of another snapshot");
         // A table of the session's own stands in the way of the texts that name it, and of no other.
         assert!(is_kept(sql));
         connection.execute("CREATE TEMP TABLE mine AS SELECT 1 AS a").unwrap();
@@ -460,6 +466,6 @@ mod tests {
         for number in 0..PLANS {
             assert!(is_kept(&format!("SELECT a + {number} FROM t")));
         }
-        assert!(CachedPlan::find(&session, sql).unwrap().is_none(), "it made room for those used later");
+        assert!(find(&session, sql).unwrap().is_none(), "it made room for those used later");
     }
 }

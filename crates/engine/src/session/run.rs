@@ -2,7 +2,7 @@
 
 use crate::recording::Recording;
 use crate::session::result::{QueryResult, ResultHead};
-use crate::session::{CachedPlan, CancelToken, Outcome, Session, StatementContext, Stopwatch, Use};
+use crate::session::{CachedPlan, CancelToken, Outcome, Session, StatementContext, StatementTables, Stopwatch, Use};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -36,8 +36,15 @@ pub(crate) struct Started {
     recording: Option<Recording>,
 }
 
-/// Starts `work`, which runs one statement in the context it is given, until it is cancelled by `cancel`.
-pub(crate) fn start<F, W>(session: &Arc<Session>, watch: Stopwatch, cancel: CancelToken, work: W) -> Result<Started>
+/// Starts `work`, which runs one statement, with `tables` of its own, in the context it is given, until it is cancelled by
+/// `cancel`.
+pub(crate) fn start<F, W>(
+    session: &Arc<Session>,
+    tables: StatementTables,
+    watch: Stopwatch,
+    cancel: CancelToken,
+    work: W,
+) -> Result<Started>
 where
     W: FnOnce(StatementContext) -> F + Send + 'static,
     F: Future<Output = Result<Outcome>> + Send + 'static,
@@ -46,7 +53,7 @@ where
     let (own, known) = (cancel.clone(), Arc::clone(&watch));
     let (sender, head) = oneshot::channel();
     let work = async move {
-        let mut context = StatementContext::new(begun, own)?;
+        let mut context = StatementContext::new(begun, own, tables)?;
         context.watch = known;
         let part = context.transaction.clone();
         Ok((work(context).await?, part))

@@ -458,7 +458,8 @@ impl StatementContext {
             }
         };
         let entered = Arc::new(transaction).enter();
-        let context = Self::within(Arc::clone(&self.session), self.cancel.clone(), Some(Arc::clone(&entered)))?;
+        let (session, cancel, tables) = (Arc::clone(&self.session), self.cancel.clone(), self.tables.clone());
+        let context = Self::within(session, cancel, tables, Some(Arc::clone(&entered)))?;
         Ok((context, entered))
     }
 

@@ -333,7 +333,8 @@ async fn of_execute(
     let Some(prepared) = prepare::named(&context.session, name) else {
         return Ok(StatementDescription { schema: None, parameters: Vec::new() });
     };
-    let own = Box::pin(describe(context, prepared.statement.clone())).await?;
+    let inner = context.with_tables(prepared.tables.clone());
+    let own = Box::pin(describe(&inner, prepared.statement.clone())).await?;
     let mut description = StatementDescription { schema: own.schema, parameters: Vec::new() };
     for (number, value) in values.iter().enumerate() {
         let wanted = prepared.types.get(number).or_else(|| own.parameters.get(number)?.as_ref());

@@ -156,6 +156,12 @@ async fn write<R: Send + 'static>(
 fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result<TargetTable> {
     let reference = table_reference(name)?;
     let known = context.name(&reference)?;
+    if context.is_given(&reference) {
+        return Err(Error::invalid(
+            SqlState::WrongObjectType,
+            format!("'{}' came with this statement as a table of the program; {verb} can't change it", known.table),
+        ));
+    }
     if known.schema == "information_schema" {
         return Err(Error::invalid(
             SqlState::WrongObjectType,

@@ -1,5 +1,5 @@
-//! Arrow data of the program as a table of one connection: batches, which are read as often as a query likes, or a stream, which
-//! can be read once.
+//! Arrow data of the program as a table of one connection or of one statement: batches, which are read as often as a query likes,
+//! or a stream, which can be read once.
 //!
 //! Values are not copied. Strings and bytes get the views that the engine works on, batch by batch as they are read; so do types
 //! that SQL has no name for get the ones that keep all of their values.
@@ -18,7 +18,7 @@ use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
-use gingham_storage::LogicalType;
+use gingham_storage::{LogicalType, SqlState};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -55,6 +55,24 @@ impl fmt::Debug for Source {
 }
 
 impl RegisteredTable {
+    /// Batches under a name. Errors where there is none to tell the columns, or they differ in their columns.
+    pub(crate) fn of_named(name: &str, batches: Vec<RecordBatch>) -> crate::Result<Self> {
+        let Some(first) = batches.first() else {
+            return Err(Error::invalid(
+                SqlState::InvalidTableDefinition,
+                format!("'{name}' has no batch, so that nothing tells its columns; give a stream instead"),
+            ));
+        };
+        let schema = first.schema();
+        if let Some(other) = batches.iter().find(|batch| batch.schema().fields() != schema.fields()) {
+            return Err(Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!("the batches of '{name}' have different columns: {} and {schema}", other.schema()),
+            ));
+        }
+        Self::of_batches(&schema, batches)
+    }
+
     /// Batches of one schema.
     pub(crate) fn of_batches(schema: &Schema, batches: Vec<RecordBatch>) -> crate::Result<Self> {
         Ok(Self { schema: readable_schema(schema)?, source: Source::Batches(batches.into()) })
@@ -205,7 +223,7 @@ impl PartitionStream for Part {
                     let Some(reader) = reader else {
                         return invalid!(
                             ObjectNotInPrerequisiteState,
-                            "'{}' is a stream that was read already, and can be read once; register its batches to read \
+                            "'{}' is a stream that was read already, and can be read once; give its batches to read \
                              them again",
                             one.name
                         );

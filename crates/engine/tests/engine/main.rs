@@ -38,6 +38,7 @@ mod shapes;
 mod shared;
 mod sorted;
 mod sql_states;
+mod statement_tables;
 mod statements;
 mod subquery_values;
 mod transactions;

@@ -1,5 +1,5 @@
-//! Files and mappings: what needs `unsafe` of LMDB and of the operating system, huge pages, sizes of caches, and the one
-//! memory limit.
+//! Files and mappings: what needs `unsafe` of LMDB and of the operating system, temporary folders, huge pages, sizes of caches,
+//! and the one memory limit.
 
 pub(crate) mod ahead;
 pub(crate) mod caches;
@@ -11,6 +11,7 @@ pub(crate) mod memory;
 pub(crate) mod pool;
 pub(crate) mod reads;
 pub(crate) mod system;
+pub(crate) mod temporary;
 
 pub use ahead::{ReadOptions, ReadTimes};
 pub use caches::Caches;

@@ -1,6 +1,7 @@
 //! The state of an open database.
 
 use crate::io::memory::MemoryBudget;
+use crate::io::temporary::TemporaryFolder;
 use crate::lmdb::environment::{Environment, Owner};
 use crate::lmdb::folder::WriterLock;
 use crate::lmdb::{folder, records};
@@ -32,7 +33,7 @@ pub struct Store {
     pub(crate) latest: Mutex<Option<Latest>>,
     pub(crate) current: Current,
     pub(crate) lock: Option<WriterLock>,
-    pub(crate) _temporary: Option<tempfile::TempDir>,
+    pub(crate) _temporary: Option<TemporaryFolder>,
     pub(crate) path: PathBuf,
     /// Whether files and commits are synced.
     pub(crate) durable: bool,

@@ -3,7 +3,8 @@
 use crate::SqlState;
 use crate::io::lmdb::Access;
 use crate::io::memory::MemoryBudget;
-use crate::io::system;
+use crate::io::temporary::TemporaryFolder;
+use crate::io::{system, temporary};
 use crate::lmdb::environment::{Environment, Owner};
 use crate::lmdb::folder::{FolderKind, WriterLock};
 use crate::lmdb::verifier::Trusted;
@@ -26,7 +27,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How to open a database.
 #[derive(Debug, Clone)]
@@ -80,17 +81,17 @@ impl Store {
     }
 
     /// Waits until nothing in this process has the store with this [`path`](Self::path) any more, whose last bytes are written
-    /// then; false when something has after `patience`.
+    /// then, or whose folder is gone when it was a temporary one; false when something has after `patience`.
     pub fn wait_until_closed(path: &Path, patience: Duration) -> bool {
+        let begun = Instant::now();
         registry::wait_until_free(path, patience)
+            && temporary::wait_until_gone(path, patience.saturating_sub(begun.elapsed()))
     }
 
-    /// A database in a temporary folder, not synced, removed when dropped.
+    /// A database in a temporary folder, not synced, removed when dropped, or when the process ends.
     pub fn scratch(budget: Arc<MemoryBudget>) -> Result<Arc<Self>> {
-        let temporary = tempfile::Builder::new()
-            .prefix("gingham-")
-            .tempdir()
-            .map_err(Error::io("creating folder in", &std::env::temp_dir()))?;
+        let place = std::env::temp_dir();
+        let temporary = TemporaryFolder::new("gingham-", &place).map_err(Error::io("creating a folder in", &place))?;
         let path = temporary.path().to_path_buf();
         let lock = WriterLock::take(&path)?;
         folder::create(&path, Access::Scratch)?;
@@ -100,13 +101,11 @@ impl Store {
         Ok(Arc::new(store))
     }
 
-    /// A scratch database in a folder within this one's, not synced, removed when dropped, with the tables as they are now.
+    /// A scratch database in a folder within this one's, not synced, removed as [`Store::scratch`] is, with the tables as they are now.
     /// Segment files are linked, or copied where the file system can't link; heap pages are copied with the catalog. Whoever
     /// opens this database for writing next removes what a process has left that was killed.
     pub fn scratch_copy(&self) -> Result<Arc<Self>> {
-        let temporary = tempfile::Builder::new()
-            .prefix(folder::SCRATCH)
-            .tempdir_in(self.path())
+        let temporary = TemporaryFolder::new(folder::SCRATCH, self.path())
             .map_err(Error::io("creating a folder for scratch tables in", self.path()))?;
         let path = temporary.path().to_path_buf();
         let lock = WriterLock::take(&path)?;

@@ -83,7 +83,8 @@ pub(crate) fn show_tables(context: &StatementContext) -> Result<Outcome> {
 
 async fn describe_table(context: &StatementContext, reference: &TableReference) -> Result<Outcome> {
     let name = context.name(reference)?;
-    if let Some(target) = context.find(reference)?
+    if !context.is_given(reference)
+        && let Some(target) = context.find(reference)?
         && !is_view(context, &name)
     {
         return columns_of_table(&target.table);

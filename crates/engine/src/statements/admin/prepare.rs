@@ -1,5 +1,5 @@
 //! PREPARE, EXECUTE and DEALLOCATE: a statement is kept as it was parsed, and planned each time it is executed, so that
-//! it sees the tables of that time.
+//! it sees the tables of that time. Those that came with PREPARE are kept with it.
 
 use crate::session::{Outcome, PreparedStatement, Session, StatementContext, did_you_mean};
 use crate::sql::names::fold;
@@ -58,7 +58,8 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
             format!("prepared statement '{name}' already exists; DEALLOCATE {name} first"),
         ));
     }
-    all.insert(name, Arc::new(PreparedStatement { statement: prepared, parameters: needed, types }));
+    let tables = context.tables.clone();
+    all.insert(name, Arc::new(PreparedStatement { statement: prepared, parameters: needed, types, tables }));
     Ok(Outcome::Done)
 }
 
@@ -104,7 +105,8 @@ pub(crate) async fn execute(
             None => value,
         });
     }
-    Box::pin(crate::statements::run(context, prepared.statement.clone(), Some(ParamValues::from(given)))).await
+    let context = context.with_tables(prepared.tables.clone());
+    Box::pin(crate::statements::run(&context, prepared.statement.clone(), Some(ParamValues::from(given)))).await
 }
 
 fn plain(name: &ObjectName) -> Option<String> {

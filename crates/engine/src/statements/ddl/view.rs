@@ -65,6 +65,16 @@ async fn validate(
         if used == *name && (!temporary || !names_schema(&reference)) {
             return Err(Error::invalid(SqlState::InvalidRecursion, format!("view '{name}' refers to itself")));
         }
+        if context.is_given(&reference) {
+            return Err(Error::invalid(
+                SqlState::InvalidTableDefinition,
+                format!(
+                    "view '{name}' refers to '{}', a table of the program which only this statement has; store its rows with \
+                     CREATE TABLE … AS SELECT",
+                    used.table
+                ),
+            ));
+        }
         let is_temp = |temp: &Arc<Snapshot>| temp.tables.contains_key(&used) || temp.views.contains_key(&used);
         let is_external = || used.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&used.table);
         let of_session = (!names_schema(&reference) && context.temp.as_ref().is_some_and(is_temp)) || is_external();

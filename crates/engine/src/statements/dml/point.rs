@@ -11,7 +11,7 @@ pub(crate) use crate::statements::dml::point::change::change;
 pub(crate) use crate::statements::dml::point::change::change_now;
 
 use crate::bind::{OutputNames, heading};
-use crate::session::{Execution, Session};
+use crate::session::{Execution, Session, StatementTables};
 use crate::sql::names::fold;
 use crate::statements::Statement;
 use crate::table::{datum, scalar};
@@ -39,6 +39,7 @@ struct IndexLookup {
 /// The rows of a query about one record; `None` for any other statement.
 pub(crate) fn select(
     session: &Session,
+    tables: &StatementTables,
     statement: &Statement,
     parameters: Option<&ParamValues>,
 ) -> Result<Option<(SchemaRef, RecordBatch)>> {
@@ -46,7 +47,7 @@ pub(crate) fn select(
     let Some(select) = plain_select(query) else { return Ok(None) };
     let ([from], Some(condition)) = (select.from.as_slice(), &select.selection) else { return Ok(None) };
     let Some(name) = plain_name(from) else { return Ok(None) };
-    if !is_offered(session, &name)? {
+    if !is_offered(session, tables, &name)? {
         return Ok(None);
     }
     let Some(table) = session.pinned_table(&name)? else { return Ok(None) };
@@ -66,8 +67,9 @@ pub(crate) fn select(
 }
 
 /// Whether a name means one of the database's tables as they were committed last, and DataFusion is not asked for by name.
-fn is_offered(session: &Session, name: &TableName) -> Result<bool> {
+fn is_offered(session: &Session, tables: &StatementTables, name: &TableName) -> Result<bool> {
     let offered = !session.in_transaction()
+        && !tables.has(&name.table)
         && session.with_settings(|settings| settings.execution != Execution::DataFusion)
         && !session.has_own(name)?;
     Ok(offered)

@@ -2,7 +2,7 @@
 //! that asks for them, with those that others wait for meanwhile (`Store::submit_point`): a change of threads takes about as
 //! long as all of the rest but the disk.
 
-use crate::session::{CancelToken, Execution, Session, StatementContext, TargetTable};
+use crate::session::{CancelToken, Execution, Session, StatementContext, StatementTables, TargetTable};
 use crate::sql::names::fold;
 use crate::statements::dml::change::RecordChange;
 use crate::statements::dml::point::{IndexLookup, constant_of, fitting, is_offered, key_of, plain_name};
@@ -51,12 +51,13 @@ struct Plain<'s> {
 /// way. Blocks.
 pub(crate) fn change_now(
     session: &Session,
+    tables: &StatementTables,
     statement: &Statement,
     parameters: Option<&ParamValues>,
 ) -> Result<Option<u64>> {
     let Some(Plain { from, assignments, condition }) = plain(statement) else { return Ok(None) };
     let Some(name) = plain_name(from) else { return Ok(None) };
-    if !is_offered(session, &name)? {
+    if !is_offered(session, tables, &name)? {
         return Ok(None);
     }
     let store = &session.engine.store;
