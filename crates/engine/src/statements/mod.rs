@@ -155,14 +155,20 @@ async fn write<R: Send + 'static>(
 /// The table that a statement writes; others (views, system and external tables, unknown names) are errors.
 fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result<TargetTable> {
     let reference = table_reference(name)?;
-    let known = context.name(&reference)?;
+    refuse_others(context, &reference, verb)?;
+    context.table(&reference)
+}
+
+/// Refuses what is no table of the database's or the session's that a statement can change.
+fn refuse_others(context: &StatementContext, reference: &TableReference, verb: &str) -> Result<()> {
+    let known = context.name(reference)?;
     if known.schema == "information_schema" {
         return Err(Error::invalid(
             SqlState::WrongObjectType,
             format!("'{known}' is a system table; {verb} can't change it"),
         ));
     }
-    if context.find_table(&known).is_none() && !is_view(context, &known) {
+    if !context.has_table(&known) && !is_view(context, &known) {
         if system_tables::NAMES.contains(&known.table.as_str()) {
             return Err(Error::invalid(
                 SqlState::WrongObjectType,
@@ -176,7 +182,7 @@ fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result
             ));
         }
     }
-    context.table(&reference)
+    Ok(())
 }
 
 fn is_view(context: &StatementContext, name: &TableName) -> bool {

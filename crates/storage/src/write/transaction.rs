@@ -217,7 +217,7 @@ impl<'store> Transaction<'store> {
     /// Numbers of all tables, with this transaction's changes.
     pub(crate) fn table_ids(&self) -> Vec<TableId> {
         let Some(names) = &self.changes.names else {
-            return self.base.tables.values().map(|table| table.definition.id).collect();
+            return self.base.definitions().map(|(_, definition)| definition.id).collect();
         };
         let table = |entry: &NameEntry| if let NameEntry::Table(id) = entry { Some(*id) } else { None };
         names.values().filter_map(table).collect()
@@ -228,9 +228,9 @@ impl<'store> Transaction<'store> {
         let names = match self.changes.names.take() {
             Some(names) => names,
             None => {
-                let tables = self.base.tables.iter();
+                let tables = self.base.definitions();
                 let mut names: BTreeMap<TableName, NameEntry> =
-                    tables.map(|(name, table)| (name.clone(), NameEntry::Table(table.definition.id))).collect();
+                    tables.map(|(name, definition)| (name.clone(), NameEntry::Table(definition.id))).collect();
                 for (id, view) in records::views(self.environment, &self.transaction)? {
                     names.insert(view.name, NameEntry::View(id));
                 }
@@ -468,27 +468,54 @@ impl<'store> Transaction<'store> {
         values::delete(self.environment, &mut self.transaction, Name::Views, &id_key(id))
     }
 
-    /// Removes all records of a table. Errors when a table that has records refers to it.
+    /// Removes all records of a table, also of one whose files are missing or damaged. Errors when a table that has records refers
+    /// to it.
     pub fn truncate(&mut self, table: TableId) -> Result<u64> {
-        let current = self.current(table)?;
         let mut filled = HashSet::new();
         for other in self.table_ids().into_iter().filter(|other| *other != table) {
-            if self.current(other)?.rows() > 0 {
+            if self.record_rows(&self.record(other)?)? > 0 {
                 filled.insert(other);
             }
         }
         self.refuse_when_referred(table, "truncated", |referrer| filled.contains(&referrer.id))?;
         let mut record = self.record(table)?;
+        let rows = self.record_rows(&record)?;
         self.remove_rows(&mut record)?;
         self.put_record(record)?;
-        Ok(current.rows())
+        Ok(rows)
     }
 
-    /// Removes segments, delta blocks and dictionaries of a table.
+    /// The number of a table's records, without opening its files.
+    fn record_rows(&self, record: &TableRecord) -> Result<u64> {
+        let segments = records::segments(self.environment, &self.transaction, record);
+        let segments = segments.map_err(|error| error.of_table(&record.definition.name))?;
+        let all = segments.iter().map(|(_, segment)| segment.rows).sum::<u64>()
+            + record.delta.iter().map(|block| block.rows).sum::<u64>()
+            + record.heap.as_ref().map_or(0, |heap| heap.rows);
+        Ok(all.saturating_sub(record.deleted.iter().map(|deleted| deleted.rows).sum::<u64>()))
+    }
+
+    /// Removes segments, delta blocks and dictionaries of a table, whatever of them can be read.
     pub(crate) fn remove_rows(&mut self, record: &mut TableRecord) -> Result<()> {
         let (id, environment) = (record.definition.id, self.environment);
-        for (position, segment) in records::segments(environment, &self.transaction, record)? {
-            self.remove_segment(record, position, segment.id)?;
+        let mut known = Vec::new();
+        values::each_raw(environment, &self.transaction, Name::Segments, &id_key(id), |key, value| {
+            let payload = values::unseal(Name::Segments, key, value, || values::describe_key(Name::Segments, key));
+            let segment = payload.and_then(|payload| values::parse_at(environment, Name::Segments, key, payload));
+            // The files of one that can't be read stay until the next open, when no table has them any more.
+            known.push((key.to_vec(), segment.ok()));
+            Ok(())
+        })?;
+        for (key, segment) in known {
+            let segment: Option<SegmentRecord> = segment;
+            for file in segment.iter().flat_map(SegmentRecord::files) {
+                self.changes.replaced.push(folder::segment_file(self.store.path(), id, file));
+            }
+            values::delete(environment, &mut self.transaction, Name::Segments, &key)?;
+        }
+        record.segments = 0;
+        for deleted in record.deleted.clone() {
+            self.forget_deleted(record, deleted.segment)?;
         }
         self.remove_delta(record)?;
         self.remove_pages(record)?;
