@@ -196,7 +196,7 @@ fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
     columns.number("delta_rows", known(delta_rows));
     columns.number("deleted_rows", known(|table| table.parts().map(|part| table.table.deleted_rows(part)).sum()));
     columns.number("pages", all.iter().map(|table| table.table.heap.as_ref().map(|heap| heap.pages)));
-    columns.number("bytes", known(Described::bytes));
+    columns.number("bytes", known(|table| table.bytes()));
     columns.number("delta_bytes", known(|table| table.table.delta.iter().map(|part| part.bytes()).sum()));
     columns.number("dead_bytes", all.iter().map(Described::dead_bytes));
     columns.number("oldest_reader_ms", all.iter().map(|table| table.oldest_reader_ms(store)));
@@ -324,7 +324,10 @@ impl<'a> ColumnRow<'a> {
 }
 
 fn columns<'a>(all: &[Described<'a>]) -> Result<RecordBatch> {
-    let of_table = |table: &Described<'a>| ColumnRow::all(table.table).map(move |row| (row, table.damaged.is_some()));
+    let of_table = |table: &Described<'a>| {
+        let damaged = table.damaged.is_some();
+        ColumnRow::all(table.table).map(move |row| (row, damaged))
+    };
     let (rows, damaged): (Vec<ColumnRow<'_>>, Vec<bool>) = all.iter().flat_map(of_table).unzip();
     let whole = rows.iter().zip(&damaged).map(|(row, damaged)| (!damaged).then_some(row));
     let summaries: Vec<_> = whole.clone().map(|row| row.and_then(|row| row.table.summary(row.column.id))).collect();

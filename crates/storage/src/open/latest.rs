@@ -47,10 +47,9 @@ impl Store {
             let taken = environment.read(|transaction| {
                 let seen = (environment.generation(), transaction.id());
                 let before = self.latest().clone();
-                if let Some(latest) = before.as_ref().filter(|latest| latest.seen == seen)
-                    && !latest.snapshot.is_worth_another_look()
-                {
-                    return Ok(Some(latest.clone()));
+                let is_it = |latest: &Latest| latest.seen == seen && !latest.snapshot.is_worth_another_look();
+                if before.as_ref().is_some_and(is_it) {
+                    return Ok(before);
                 }
                 if let Some(taken) = lacking.take().filter(|taken| taken.seen == seen) {
                     // Nobody has committed since: the file is gone.
