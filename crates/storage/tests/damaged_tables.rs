@@ -19,7 +19,8 @@ fn build(path: &Path) -> Answers {
     let store = open(path).unwrap();
     create(&store, keyed("t")).unwrap();
     for ids in [0..17_777, 17_777..36_666] {
-        insert_batch(&store, "t", |definition| batch(definition, ids.clone(), |id| format!("uncommon {}", id % 9))).unwrap();
+        insert_batch(&store, "t", |definition| batch(definition, ids.clone(), |id| format!("uncommon {}", id % 9)))
+            .unwrap();
     }
     insert_batch(&store, "t", |definition| batch(definition, 40_000..40_010, |id| format!("newcomer {id}"))).unwrap();
     delete(&store, "t", [11_111, 12_222]).unwrap();
@@ -27,9 +28,7 @@ fn build(path: &Path) -> Answers {
     insert(&store, "u", 0..20_000).unwrap();
     insert(&store, "u", 20_000..20_010).unwrap();
     store
-        .write(|transaction| {
-            transaction.create_heap_table(keyed("pages"), HeapOptions::new(HeapLayout::Pax))
-        })
+        .write(|transaction| transaction.create_heap_table(keyed("pages"), HeapOptions::new(HeapLayout::Pax)))
         .unwrap();
     insert(&store, "pages", 0..300).unwrap();
     create(&store, definition("empty")).unwrap();
@@ -70,7 +69,8 @@ fn is_damaged(store: &Arc<Store>, expected: &Answers, place: &str) {
         insert(store, "u", 50_000..70_000).unwrap();
         let u = table(&store.snapshot().unwrap(), "u");
         assert_eq!(u.rows(), expected["u"].len() as u64 + 20_005);
-        let numbers: Vec<u64> = (0..).zip(ids(&u).unwrap()).filter(|(_, id)| *id >= 30_000).map(|pair| pair.0).collect();
+        let numbers: Vec<u64> =
+            (0..).zip(ids(&u).unwrap()).filter(|(_, id)| *id >= 30_000).map(|pair| pair.0).collect();
         delete(store, "u", numbers).unwrap();
         store.optimize(&name("u")).unwrap();
         assert_eq!(rows(&table(&store.snapshot().unwrap(), "u")).unwrap(), expected["u"]);
@@ -221,7 +221,10 @@ fn a_damaged_value_of_the_catalog_hurts_its_own_table() {
         is_damaged(&store, &expected, place);
         let is_of_t = |file: &&String| file.starts_with("1/");
         let now = segment_files(&path);
-        assert!(now.iter().filter(is_of_t).eq(files.iter().filter(is_of_t)), "{place}: no sweep takes what may be named");
+        assert!(
+            now.iter().filter(is_of_t).eq(files.iter().filter(is_of_t)),
+            "{place}: no sweep takes what may be named"
+        );
         let error = refused(store.backup(&folder.path().join("copy")));
         assert!(error.to_string().contains("table 't'"), "{error}");
         // Files of a segment that is not known go when nobody can name them any more.

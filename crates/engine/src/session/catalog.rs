@@ -194,8 +194,7 @@ impl SchemaProvider for Schema {
 
     fn table_exist(&self, table: &str) -> bool {
         let name = self.full_name(table);
-        let in_snapshot =
-            |snapshot: &Arc<Snapshot>| snapshot.has_table(&name) || snapshot.views.contains_key(&name);
+        let in_snapshot = |snapshot: &Arc<Snapshot>| snapshot.has_table(&name) || snapshot.views.contains_key(&name);
         self.temp().is_some_and(in_snapshot)
             || self.externals().is_some_and(|externals| externals.table_exist(table))
             || in_snapshot(&self.visible.snapshot)

@@ -212,7 +212,8 @@ impl StatementContext {
     /// The store and the definition of the table that a reference means, for what can be done with one that can't be read.
     pub(crate) fn defined(&self, reference: &TableReference) -> Result<(Arc<Store>, Arc<TableDefinition>)> {
         let name = self.name(reference)?;
-        let mut found = self.places(reference).filter_map(|(snapshot, store)| Some((store, snapshot.definition(&name)?)));
+        let mut found =
+            self.places(reference).filter_map(|(snapshot, store)| Some((store, snapshot.definition(&name)?)));
         let (store, definition) = found.next().ok_or_else(|| self.no_table(&name))?;
         Ok((Arc::clone(store), Arc::clone(definition)))
     }

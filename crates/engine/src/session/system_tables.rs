@@ -191,8 +191,7 @@ fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
     columns.number("rows", known(|table| table.table.rows()));
     columns.number("segments", known(|table| table.table.segments.len() as u64));
     columns.number("delta_blocks", known(|table| table.table.delta.len() as u64));
-    let delta_rows =
-        |table: &Described<'_>| table.table.delta.iter().map(|block| table.table.live_rows(block)).sum();
+    let delta_rows = |table: &Described<'_>| table.table.delta.iter().map(|block| table.table.live_rows(block)).sum();
     columns.number("delta_rows", known(delta_rows));
     columns.number("deleted_rows", known(|table| table.parts().map(|part| table.table.deleted_rows(part)).sum()));
     columns.number("pages", all.iter().map(|table| table.table.heap.as_ref().map(|heap| heap.pages)));

@@ -73,7 +73,10 @@ fn all_questions() -> Vec<(Vec<&'static str>, String)> {
     for (place, name) in names.iter().enumerate() {
         all.extend(questions(name).into_iter().map(|sql| (vec![*name], sql)));
         let other = names[(place + 1) % names.len()];
-        all.push((vec![*name, other], format!("SELECT count(*), max(a.s) FROM {name} a JOIN {other} b ON a.k = b.k + 1")));
+        all.push((
+            vec![*name, other],
+            format!("SELECT count(*), max(a.s) FROM {name} a JOIN {other} b ON a.k = b.k + 1"),
+        ));
     }
     all
 }
@@ -218,8 +221,7 @@ impl Trial<'_> {
 
     /// `check` tells every file that can't be opened, and the one because of which a table can't be read.
     fn check(&self, database: &Database, failed: &BTreeSet<&'static str>) {
-        let errors: Vec<String> =
-            database.check().expect("a report").errors.iter().map(ToString::to_string).collect();
+        let errors: Vec<String> = database.check().expect("a report").errors.iter().map(ToString::to_string).collect();
         for (file, (table, must_fail)) in &self.files {
             let alone = self.files.values().filter(|(other, _)| other == table).count() == 1;
             let is_told = errors.iter().any(|error| {
@@ -337,15 +339,17 @@ fn what_is_known_of_a_damaged_table_is_shown() {
     let connection = database.connect();
     let error = connection.execute("SELECT count(*) FROM parent").expect_err("it can't be counted");
     let place = format!("table 'parent', {}", file.display());
-    let expected = format!(
-        "corrupt data in {place}: this file is missing; restore it from a backup, or drop the table"
-    );
+    let expected =
+        format!("corrupt data in {place}: this file is missing; restore it from a backup, or drop the table");
     assert_eq!((error.to_string(), error.sqlstate()), (expected.clone(), "XX001"));
-    for sql in ["SELECT * FROM seen", "SELECT 1 WHERE EXISTS (SELECT * FROM parent)", "SELECT max(k) FROM public.parent"] {
+    for sql in
+        ["SELECT * FROM seen", "SELECT 1 WHERE EXISTS (SELECT * FROM parent)", "SELECT max(k) FROM public.parent"]
+    {
         let error = connection.execute(sql).expect_err(sql);
         assert!(names_one(&error, &["parent"].into()), "{sql}: {error}");
     }
-    let told = rows(&connection, "SELECT rows, segments, bytes, columns, damage FROM gingham_tables WHERE damage IS NOT NULL");
+    let told =
+        rows(&connection, "SELECT rows, segments, bytes, columns, damage FROM gingham_tables WHERE damage IS NOT NULL");
     assert_eq!(told, [format!("|||4|{expected}")]);
     let columns = rows(
         &connection,
@@ -521,7 +525,8 @@ fn what_is_no_database_is_refused() {
     let whole = std::fs::read(&data).expect("the catalog");
     for length in [whole.len() / 2, whole.len() / 2 + 1, 4096, 100, 0] {
         std::fs::write(&data, &whole[..length]).expect("a shorter catalog");
-        let opened = Database::open(&path).and_then(|database| crate::rows::rows(&database.connect(), "SELECT count(*) FROM t"));
+        let opened =
+            Database::open(&path).and_then(|database| crate::rows::rows(&database.connect(), "SELECT count(*) FROM t"));
         match opened {
             // Pages at the end may be free ones.
             Ok(rows) => assert_eq!(rows, ["20000"], "{length} bytes"),
@@ -531,7 +536,8 @@ fn what_is_no_database_is_refused() {
             }
         }
         if length <= 4096 {
-            let refused = Database::open(&path).and_then(|database| database.connect().execute("CREATE TABLE u (a INT)"));
+            let refused =
+                Database::open(&path).and_then(|database| database.connect().execute("CREATE TABLE u (a INT)"));
             assert!(refused.is_err(), "{length} bytes are taken for a database");
         }
     }

@@ -54,7 +54,8 @@ impl Store {
             let environment = self.environment()?;
             environment.read(|transaction| {
                 let commit = records::state(&environment, transaction).ok().map(|state| state.commit);
-                let mut checking = Checking { store: self, environment: &environment, transaction, report: &mut report };
+                let mut checking =
+                    Checking { store: self, environment: &environment, transaction, report: &mut report };
                 let found = checking.values();
                 Ok((checking.told(found)?.unwrap_or_default(), commit))
             })?
@@ -130,11 +131,8 @@ impl Checking<'_> {
         let in_pages = |(name, ..): &(Name, Option<TableId>, Error)| matches!(name, Name::Meta | Name::Indexes);
         let mut pages_are_whole = !damaged.iter().any(in_pages);
         let tables = records::tables(environment, transaction);
-        let names: HashMap<TableId, &TableName> = tables
-            .iter()
-            .flatten()
-            .map(|table| (table.definition.id, &table.definition.name))
-            .collect();
+        let names: HashMap<TableId, &TableName> =
+            tables.iter().flatten().map(|table| (table.definition.id, &table.definition.name)).collect();
         for (_, owner, error) in damaged {
             let name = owner.and_then(|owner| names.get(&owner));
             add(self.report, if let Some(name) = name { error.in_table(name) } else { error });
@@ -187,9 +185,9 @@ impl Checking<'_> {
         let report = &mut *self.report;
         let mut own: Vec<Arc<Segment>> = Vec::with_capacity(segments.len() + table.delta.len());
         for (_, segment) in segments {
-            let opened = dictionaries.as_ref().map(|known| {
-                loader.segment((definition.id, &text), segment, known, &HashMap::new())
-            });
+            let opened = dictionaries
+                .as_ref()
+                .map(|known| loader.segment((definition.id, &text), segment, known, &HashMap::new()));
             match opened {
                 Some(Ok(segment)) => own.push(segment),
                 // Each file for itself, so that each that can't be read is told.

@@ -78,9 +78,8 @@ impl Store {
     /// Keeps a snapshot unless a later one is kept. Of two of the same commit the later one has looked at damaged tables again.
     fn keep(&self, taken: Latest) {
         let mut latest = self.latest();
-        let is_later = |known: &Latest| {
-            known.seen < taken.seen || known.seen == taken.seen && !known.snapshot.damaged.is_empty()
-        };
+        let is_later =
+            |known: &Latest| known.seen < taken.seen || known.seen == taken.seen && !known.snapshot.damaged.is_empty();
         if latest.as_ref().is_none_or(is_later) {
             *latest = Some(taken);
         }

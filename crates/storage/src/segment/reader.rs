@@ -112,12 +112,7 @@ impl Segment {
     /// This open segment with other dictionary versions (their arrays to the newest change when the union grows); shares the file
     /// and the cached blocks.
     pub fn with_dictionaries(&self, dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>) -> Self {
-        Self {
-            opened: Arc::clone(&self.opened),
-            joined: self.joined.clone(),
-            dictionaries,
-            table: self.table.clone(),
-        }
+        Self { opened: Arc::clone(&self.opened), joined: self.joined.clone(), dictionaries, table: self.table.clone() }
     }
 
     /// This segment as one of `table`, which is what errors of reading it say.

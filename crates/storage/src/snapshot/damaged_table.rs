@@ -36,8 +36,7 @@ impl DamagedTable {
         why: Error,
         files: Vec<(PathBuf, Option<FileState>)>,
     ) -> Self {
-        let passing =
-            matches!(&why, Error::Io { source, .. } if source.kind() != ErrorKind::PermissionDenied);
+        let passing = matches!(&why, Error::Io { source, .. } if source.kind() != ErrorKind::PermissionDenied);
         let watched = if passing { Watched::Always } else { Watched::Files(files) };
         Self { definition, version, why, watched }
     }
