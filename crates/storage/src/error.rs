@@ -86,6 +86,45 @@ impl Error {
         Self::Corrupt { place: place.into(), detail: detail.into() }
     }
 
+    /// Whether what it tells of a table's bytes keeps that table alone from being read: they are not what was written, were
+    /// written by a newer Gingham, or the operating system does not give them.
+    pub(crate) fn is_of_bytes(&self) -> bool {
+        matches!(self, Self::Corrupt { .. } | Self::Unsupported(_) | Self::Io { .. })
+    }
+
+    /// This error about the bytes of a table, with the table's name. What is not there, or is a folder, is damage.
+    pub(crate) fn in_table(self, table: &dyn std::fmt::Display) -> Self {
+        use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+        let named = format!("table '{table}'");
+        match self {
+            Self::Corrupt { place, detail } if place.starts_with(&named) => Self::Corrupt { place, detail },
+            Self::Corrupt { place, detail } => Self::Corrupt { place: format!("{named}, {place}"), detail },
+            Self::Unsupported(text) if text.starts_with(&named) => Self::Unsupported(text),
+            Self::Unsupported(text) => Self::Unsupported(format!("{named}: {text}")),
+            Self::Io { path, source, .. } if matches!(source.kind(), NotFound | IsADirectory | NotADirectory) => {
+                let what = if source.kind() == IsADirectory { "is a folder" } else { "is missing" };
+                Self::Corrupt { place: format!("{named}, {}", path.display()), detail: format!("this file {what}") }
+            }
+            Self::Io { action, path, source } => {
+                let text = source.to_string();
+                let text = if text.contains(&named) { text } else { format!("{text} ({named} needs it)") };
+                Self::Io { action, path, source: std::io::Error::new(source.kind(), text) }
+            }
+            other => other,
+        }
+    }
+
+    /// [`in_table`](Self::in_table) for a statement that needs the table: a corruption comes with what can be done.
+    pub(crate) fn of_table(self, table: &dyn std::fmt::Display) -> Self {
+        const ADVICE: &str = "; restore it from a backup, or drop the table";
+        match self.in_table(table) {
+            Self::Corrupt { place, detail } if !detail.ends_with(ADVICE) => {
+                Self::Corrupt { place, detail: format!("{detail}{ADVICE}") }
+            }
+            other => other,
+        }
+    }
+
     /// This error once more, for another of those whom it concerns.
     pub(crate) fn again(&self) -> Self {
         match self {

@@ -172,7 +172,7 @@ impl SchemaProvider for Schema {
             .temp()
             .into_iter()
             .chain([&self.visible.snapshot])
-            .flat_map(|snapshot| snapshot.tables.keys().chain(snapshot.views.keys()))
+            .flat_map(|snapshot| snapshot.definitions().map(|(name, _)| name).chain(snapshot.views.keys()))
             .filter(|name| name.schema == self.kept())
             .map(|name| name.table.clone())
             .collect();
@@ -202,7 +202,7 @@ impl SchemaProvider for Schema {
         }
         let mut snapshots = self.temp().into_iter().chain([&self.visible.snapshot]);
         // Without planning the view, which may not work any more.
-        if snapshots.any(|snapshot| snapshot.views.contains_key(&name) && !snapshot.tables.contains_key(&name)) {
+        if snapshots.any(|snapshot| snapshot.views.contains_key(&name) && !snapshot.has_table(&name)) {
             return Ok(Some(TableType::View));
         }
         Ok(self.table_exist(table).then_some(TableType::Base))
@@ -210,8 +210,7 @@ impl SchemaProvider for Schema {
 
     fn table_exist(&self, table: &str) -> bool {
         let name = self.full_name(table);
-        let in_snapshot =
-            |snapshot: &Arc<Snapshot>| snapshot.tables.contains_key(&name) || snapshot.views.contains_key(&name);
+        let in_snapshot = |snapshot: &Arc<Snapshot>| snapshot.has_table(&name) || snapshot.views.contains_key(&name);
         self.given(table).is_some()
             || self.temp().is_some_and(in_snapshot)
             || self.externals().is_some_and(|externals| externals.table_exist(table))
@@ -232,14 +231,15 @@ impl Visible {
         temporary.into_iter().chain([self.snapshot.as_ref()]).collect()
     }
 
-    /// The table or view of that name in `snapshot`, which is that of the TEMP tables when `is_temporary`.
+    /// The table or view of that name in `snapshot`, which is that of the TEMP tables when `is_temporary`. Fails for a table that
+    /// can't be read.
     fn kept(
         self: &Arc<Self>,
         snapshot: &Arc<Snapshot>,
         name: &TableName,
         is_temporary: bool,
     ) -> crate::Result<Option<Looked>> {
-        if let Some(table) = snapshot.tables.get(name) {
+        if let Some(table) = snapshot.table(name)? {
             return Ok(Some(Looked::Known(KnownRelation::Table { table: Arc::clone(table), is_temporary })));
         }
         match snapshot.views.get(name) {
@@ -371,7 +371,7 @@ impl Visible {
         }
         let mut names: Vec<String> = snapshots
             .iter()
-            .flat_map(|snapshot| snapshot.tables.keys().chain(snapshot.views.keys()))
+            .flat_map(|snapshot| snapshot.definitions().map(|(name, _)| name).chain(snapshot.views.keys()))
             .map(ToString::to_string)
             .collect();
         if let Some(own) = &self.session_only {

@@ -17,7 +17,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Query, Statement as Sql};
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::{Store, Waited, WriteOptions};
-use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -205,39 +205,49 @@ impl StatementContext {
         Ok(self.catalogs.visible().look_up(&TableReference::bare(name)).await?.is_some())
     }
 
-    /// The table of that name, a TEMP table before others; `None` when there is none.
-    pub(crate) fn find_table(&self, name: &TableName) -> Option<TargetTable> {
-        if let (Some(temp), Some(store)) = (&self.temp, self.session.existing_temp_store())
-            && let Some(table) = temp.tables.get(name)
-        {
-            return Some(TargetTable { store: Arc::clone(store), table: Arc::clone(table) });
-        }
-        let table = self.snapshot.tables.get(name)?;
-        Some(TargetTable { store: Arc::clone(&self.session.engine.store), table: Arc::clone(table) })
+    /// Whether there is a table of that name, a TEMP table or another, damaged or not.
+    pub(crate) fn has_table(&self, name: &TableName) -> bool {
+        self.snapshots().any(|snapshot| snapshot.has_table(name))
     }
 
-    /// The table that a reference means: a TEMP table only when it names no schema.
+    /// Where the table is looked for that a reference means: among TEMP tables first, but only when it names no schema.
+    fn places(&self, reference: &TableReference) -> impl Iterator<Item = (&Arc<Snapshot>, &Arc<Store>)> {
+        let temp = self.temp.as_ref().zip(self.session.existing_temp_store()).filter(|_| !names_schema(reference));
+        temp.into_iter().chain([(&self.snapshot, &self.session.engine.store)])
+    }
+
+    /// The table that a reference means, `None` when there is none. Fails when it can't be read.
     pub(crate) fn find(&self, reference: &TableReference) -> Result<Option<TargetTable>> {
         let name = self.name(reference)?;
-        if !names_schema(reference) {
-            return Ok(self.find_table(&name));
+        for (snapshot, store) in self.places(reference) {
+            if let Some(table) = snapshot.table(&name)? {
+                return Ok(Some(TargetTable { store: Arc::clone(store), table: Arc::clone(table) }));
+            }
         }
-        let store = &self.session.engine.store;
-        let table = self.snapshot.tables.get(&name);
-        Ok(table.map(|table| TargetTable { store: Arc::clone(store), table: Arc::clone(table) }))
+        Ok(None)
     }
 
     /// The table that a reference means. The error of an unknown one suggests a name, that of a view says so.
     pub(crate) fn table(&self, reference: &TableReference) -> Result<TargetTable> {
         let name = self.name(reference)?;
-        self.find(reference)?.ok_or_else(|| {
-            let is_view = self.snapshots().any(|snapshot| snapshot.views.contains_key(&name));
-            if is_view {
-                Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a view, not a table"))
-            } else {
-                self.unknown_table(&name)
-            }
-        })
+        self.find(reference)?.ok_or_else(|| self.no_table(&name))
+    }
+
+    /// The store and the definition of the table that a reference means, for what can be done with one that can't be read.
+    pub(crate) fn defined(&self, reference: &TableReference) -> Result<(Arc<Store>, Arc<TableDefinition>)> {
+        let name = self.name(reference)?;
+        let mut found =
+            self.places(reference).filter_map(|(snapshot, store)| Some((store, snapshot.definition(&name)?)));
+        let (store, definition) = found.next().ok_or_else(|| self.no_table(&name))?;
+        Ok((Arc::clone(store), Arc::clone(definition)))
+    }
+
+    fn no_table(&self, name: &TableName) -> Error {
+        let is_view = self.snapshots().any(|snapshot| snapshot.views.contains_key(name));
+        if is_view {
+            return Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a view, not a table"));
+        }
+        self.unknown_table(name)
     }
 
     /// "table 'x' does not exist; did you mean 'y'?"

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use datafusion::catalog::information_schema::InformationSchemaProvider;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, MemTable, SchemaProvider, TableProvider};
 use datafusion::common::Result;
+use datafusion::datasource::empty::EmptyTable;
 use datafusion::logical_expr::TableType;
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::{ColumnId, DEFAULT_SCHEMA, LogicalType, TableDefinition, TableName, Unit};
@@ -37,8 +38,8 @@ impl InformationSchema {
     /// Definitions of tables by name, those of TEMP tables first.
     fn tables(&self) -> BTreeMap<&TableName, &TableDefinition> {
         let snapshots = self.visible.snapshots().into_iter().rev();
-        let tables = snapshots.flat_map(|snapshot| snapshot.tables.iter());
-        tables.map(|(name, table)| (name, table.definition.as_ref())).collect()
+        let tables = snapshots.flat_map(|snapshot| snapshot.definitions());
+        tables.map(|(name, definition)| (name, definition.as_ref())).collect()
     }
 
     fn views(&self) -> BTreeMap<&TableName, &ViewDefinition> {
@@ -171,7 +172,8 @@ impl SchemaProvider for InformationSchema {
 }
 
 impl Visible {
-    /// Every table and view by the name that information_schema gives it; without views that do not work any more.
+    /// Every table and view by the name that information_schema gives it; without views that do not work any more. In the place of a
+    /// table that can't be read stands one with its columns.
     async fn providers(self: &Arc<Self>) -> Vec<(TableName, Arc<dyn TableProvider>)> {
         let catalog = self.catalog();
         let mut found = Vec::new();
@@ -180,8 +182,16 @@ impl Visible {
             let looked_in = if shown == DEFAULT_SCHEMA { BARE_NAMES } else { &shown };
             let Some(schema) = catalog.schema(looked_in).filter(|_| shown != NAME) else { continue };
             for table in schema.table_names() {
-                if let Ok(Some(provider)) = schema.table(&table).await {
-                    found.push((TableName { schema: shown.clone(), table }, provider));
+                let name = TableName { schema: shown.clone(), table };
+                match schema.table(&name.table).await {
+                    Ok(Some(provider)) => found.push((name, provider)),
+                    Ok(None) => {}
+                    Err(_) => {
+                        let damaged = self.snapshots().into_iter().find_map(|snapshot| snapshot.damaged.get(&name));
+                        if let Some(table) = damaged {
+                            found.push((name, Arc::new(EmptyTable::new(table.definition.arrow_schema()))));
+                        }
+                    }
                 }
             }
         }

@@ -232,7 +232,8 @@ impl Session {
         let mut names = self.externals.table_names();
         if let Some(temp) = self.existing_temp_store() {
             let temp = temp.snapshot()?;
-            names.extend(temp.tables.keys().chain(temp.views.keys()).map(|name| name.table.clone()));
+            let kept = temp.definitions().map(|(name, _)| name).chain(temp.views.keys());
+            names.extend(kept.map(|name| name.table.clone()));
         }
         Ok(names)
     }
@@ -244,7 +245,8 @@ impl Session {
         }
         let Some(temp) = self.existing_temp_store() else { return Ok(false) };
         let temp = temp.snapshot()?;
-        Ok(temp.tables.keys().chain(temp.views.keys()).any(|own| own.table == name.table))
+        let mut kept = temp.definitions().map(|(name, _)| name).chain(temp.views.keys());
+        Ok(kept.any(|own| own.table == name.table))
     }
 
     /// `SET name = value`. Errors name the settings or values that exist.

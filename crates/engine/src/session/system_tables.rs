@@ -11,9 +11,10 @@ use gingham_storage::encoding::Encoding;
 use gingham_storage::model::{HeapLayout, PagePacking};
 use gingham_storage::pages::{Attribute, AttributeForm};
 use gingham_storage::segment::{ColumnMeta, GroupMeta, Segment};
-use gingham_storage::snapshot::{Snapshot, TableSnapshot};
+use gingham_storage::snapshot::{DamagedTable, Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
-use gingham_storage::{ColumnDefinition, Datum, IndexDefinition, LogicalType, Packing, TableDefinition};
+use gingham_storage::{ColumnDefinition, Datum, IndexDefinition, LogicalType, Packing, TableDefinition, TableName};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Names of the system tables.
@@ -35,9 +36,20 @@ pub(crate) fn table(
     temporary: Option<&Snapshot>,
 ) -> Result<Option<Arc<dyn TableProvider>>> {
     let both = [(snapshot, false)].into_iter().chain(temporary.map(|snapshot| (snapshot, true)));
-    let all: Vec<Described<'_>> = both
-        .flat_map(|(snapshot, temporary)| snapshot.tables.values().map(move |table| Described { table, temporary }))
+    // Of a table that can't be read its definition is known.
+    let unread: BTreeMap<&TableName, TableSnapshot> = both
+        .clone()
+        .flat_map(|(snapshot, _)| &snapshot.damaged)
+        .map(|(name, table)| (name, TableSnapshot::empty(TableDefinition::clone(&table.definition))))
         .collect();
+    let mut all = Vec::new();
+    for (snapshot, temporary) in both {
+        let first = all.len();
+        all.extend(snapshot.tables.values().map(|table| Described { table, temporary, damaged: None }));
+        let damaged = snapshot.damaged.iter().filter_map(|(name, damaged)| Some((unread.get(name)?, damaged)));
+        all.extend(damaged.map(|(table, damaged)| Described { table, temporary, damaged: Some(damaged) }));
+        all[first..].sort_by(|a, b| a.table.definition.name.cmp(&b.table.definition.name));
+    }
     let batch = match name {
         "gingham_tables" => tables(&all, &session.engine.store)?,
         "gingham_columns" => columns(&all)?,
@@ -52,11 +64,18 @@ pub(crate) fn table(
 }
 
 struct Described<'a> {
+    /// One without records in the place of a table that can't be read.
     table: &'a TableSnapshot,
     temporary: bool,
+    damaged: Option<&'a DamagedTable>,
 }
 
 impl Described<'_> {
+    /// A figure, unless the table can't be read.
+    fn known(&self, figure: impl FnOnce() -> u64) -> Option<u64> {
+        self.damaged.is_none().then(figure)
+    }
+
     /// Segments, then delta blocks.
     fn parts(&self) -> impl Iterator<Item = &Arc<Segment>> {
         self.table.segments.iter().chain(&self.table.delta)
@@ -73,16 +92,16 @@ impl Described<'_> {
     }
 
     /// Bytes that hold nothing any more: the share of deleted records in segments and delta blocks, what is free in heap pages.
-    /// `None` where that is not known: in dsm.
-    fn dead_bytes(&self) -> Result<Option<u64>> {
+    /// `None` where that is not known: in dsm, or where it can't be read.
+    fn dead_bytes(&self) -> Option<u64> {
         if let Some(pages) = &self.table.pages {
-            return Ok(pages.free_bytes()?);
+            return pages.free_bytes().ok().flatten();
         }
         let dead = self.parts().map(|part| {
             let (bytes, deleted) = (u128::from(part.bytes()), u128::from(self.table.deleted_rows(part)));
             (bytes * deleted / (part.rows() as u128).max(1)) as u64
         });
-        Ok((self.table.heap.is_none()).then(|| dead.sum()))
+        (self.table.heap.is_none() && self.damaged.is_none()).then(|| dead.sum())
     }
 
     /// Age of the oldest reader that sees the table's pages as they were before its last change.
@@ -145,8 +164,7 @@ fn workload(session: &Session) -> Result<RecordBatch> {
 
 fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
     let definition = |table: &Described<'_>| Arc::clone(&table.table.definition);
-    let rows = |table: &TableSnapshot| Some(table.delta.iter().map(|block| table.live_rows(block)).sum());
-    let deleted = |table: &Described<'_>| Some(table.parts().map(|part| table.table.deleted_rows(part)).sum());
+    let known = |figure: fn(&Described<'_>) -> u64| all.iter().map(move |table| table.known(|| figure(table)));
     let mut columns = SystemColumns::default();
     columns.text("table_schema", all.iter().map(|table| Some(definition(table).name.schema.clone().into())));
     columns.text("table_name", all.iter().map(|table| Some(definition(table).name.table.clone().into())));
@@ -170,18 +188,18 @@ fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
         }),
     );
     columns.number("columns", all.iter().map(|table| Some(definition(table).columns.len() as u64)));
-    columns.number("rows", all.iter().map(|table| Some(table.table.rows())));
-    columns.number("segments", all.iter().map(|table| Some(table.table.segments.len() as u64)));
-    columns.number("delta_blocks", all.iter().map(|table| Some(table.table.delta.len() as u64)));
-    columns.number("delta_rows", all.iter().map(|table| rows(table.table)));
-    columns.number("deleted_rows", all.iter().map(deleted));
+    columns.number("rows", known(|table| table.table.rows()));
+    columns.number("segments", known(|table| table.table.segments.len() as u64));
+    columns.number("delta_blocks", known(|table| table.table.delta.len() as u64));
+    let delta_rows = |table: &Described<'_>| table.table.delta.iter().map(|block| table.table.live_rows(block)).sum();
+    columns.number("delta_rows", known(delta_rows));
+    columns.number("deleted_rows", known(|table| table.parts().map(|part| table.table.deleted_rows(part)).sum()));
     columns.number("pages", all.iter().map(|table| table.table.heap.as_ref().map(|heap| heap.pages)));
-    columns.number("bytes", all.iter().map(|table| Some(table.bytes())));
-    columns
-        .number("delta_bytes", all.iter().map(|table| Some(table.table.delta.iter().map(|part| part.bytes()).sum())));
-    let dead = all.iter().map(Described::dead_bytes).collect::<Result<Vec<_>>>()?;
-    columns.number("dead_bytes", dead.into_iter());
+    columns.number("bytes", known(|table| table.bytes()));
+    columns.number("delta_bytes", known(|table| table.table.delta.iter().map(|part| part.bytes()).sum()));
+    columns.number("dead_bytes", all.iter().map(Described::dead_bytes));
     columns.number("oldest_reader_ms", all.iter().map(|table| table.oldest_reader_ms(store)));
+    columns.text("damage", all.iter().map(|table| table.damaged.map(|damaged| damaged.error().to_string().into())));
     columns.batch()
 }
 
@@ -304,9 +322,14 @@ impl<'a> ColumnRow<'a> {
     }
 }
 
-fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
-    let rows: Vec<ColumnRow<'_>> = all.iter().flat_map(|table| ColumnRow::all(table.table)).collect();
-    let summaries: Vec<_> = rows.iter().map(|row| row.table.summary(row.column.id)).collect();
+fn columns<'a>(all: &[Described<'a>]) -> Result<RecordBatch> {
+    let of_table = |table: &Described<'a>| {
+        let damaged = table.damaged.is_some();
+        ColumnRow::all(table.table).map(move |row| (row, damaged))
+    };
+    let (rows, damaged): (Vec<ColumnRow<'_>>, Vec<bool>) = all.iter().flat_map(of_table).unzip();
+    let whole = rows.iter().zip(&damaged).map(|(row, damaged)| (!damaged).then_some(row));
+    let summaries: Vec<_> = whole.clone().map(|row| row.and_then(|row| row.table.summary(row.column.id))).collect();
     let name = |row: &ColumnRow<'_>| row.table.definition.name.clone();
     let bound = |pick: fn(&gingham_storage::model::ColumnSummary) -> &Datum| {
         rows.iter().zip(&summaries).map(move |(row, summary)| {
@@ -327,8 +350,8 @@ fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.text("encoding", rows.iter().map(|row| row.encoding().map(Into::into)));
     columns.text("packing", rows.iter().map(|row| row.packing().map(Into::into)));
     columns.number("code_bits", rows.iter().map(ColumnRow::code_bits));
-    columns.number("stored_bytes", rows.iter().map(ColumnRow::stored_bytes));
-    columns.number("memory_bytes", rows.iter().map(ColumnRow::memory_bytes));
+    columns.number("stored_bytes", whole.clone().map(|row| row.and_then(ColumnRow::stored_bytes)));
+    columns.number("memory_bytes", whole.map(|row| row.and_then(ColumnRow::memory_bytes)));
     columns.text("min", bound(|summary| &summary.min));
     columns.text("max", bound(|summary| &summary.max));
     columns.flag("min_max_exact", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.exact)));

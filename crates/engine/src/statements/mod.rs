@@ -155,8 +155,14 @@ async fn write<R: Send + 'static>(
 /// The table that a statement writes; others (views, system and external tables, unknown names) are errors.
 fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result<TargetTable> {
     let reference = table_reference(name)?;
-    let known = context.name(&reference)?;
-    if context.is_given(&reference) {
+    refuse_others(context, &reference, verb)?;
+    context.table(&reference)
+}
+
+/// Refuses what is no table of the database's or the session's that a statement can change.
+fn refuse_others(context: &StatementContext, reference: &TableReference, verb: &str) -> Result<()> {
+    let known = context.name(reference)?;
+    if context.is_given(reference) {
         return Err(Error::invalid(
             SqlState::WrongObjectType,
             format!("'{}' came with this statement as a table of the program; {verb} can't change it", known.table),
@@ -168,7 +174,7 @@ fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result
             format!("'{known}' is a system table; {verb} can't change it"),
         ));
     }
-    if context.find_table(&known).is_none() && !is_view(context, &known) {
+    if !context.has_table(&known) && !is_view(context, &known) {
         if system_tables::NAMES.contains(&known.table.as_str()) {
             return Err(Error::invalid(
                 SqlState::WrongObjectType,
@@ -182,7 +188,7 @@ fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result
             ));
         }
     }
-    context.table(&reference)
+    Ok(())
 }
 
 fn is_view(context: &StatementContext, name: &TableName) -> bool {

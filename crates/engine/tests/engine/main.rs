@@ -11,6 +11,7 @@ mod compiled_kinds;
 mod compiled_order;
 mod copies;
 mod counts;
+mod damaged_tables;
 mod definitions;
 mod designs;
 mod dynamic_filters;

@@ -119,6 +119,31 @@ impl FileIdentity {
     }
 }
 
+/// What tells a file from another one, or from what it was before: nobody restores a file without changing one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileState {
+    identity: Option<FileIdentity>,
+    bytes: u64,
+    modified: Option<std::time::SystemTime>,
+    changed: (i64, i64),
+}
+
+impl FileState {
+    /// The state of what stands under `path` now; `None` when that can't be told.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let facts = std::fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt;
+            (facts.ctime(), facts.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let changed = (0, 0);
+        let (bytes, modified) = (facts.len(), facts.modified().ok());
+        Some(Self { identity: FileIdentity::of(path).ok(), bytes, modified, changed })
+    }
+}
+
 /// Makes `link` another name for the file `to`.
 #[cfg(unix)]
 pub(crate) fn link(to: &Path, link: &Path) -> io::Result<()> {

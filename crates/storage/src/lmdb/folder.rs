@@ -413,8 +413,29 @@ pub(crate) fn label_both_metas(environment: &Environment, mut state: DatabaseSta
     Ok(())
 }
 
-/// Files under `segments/` that `known` does not name; also such that are no segment files.
-pub(crate) fn orphans(database: &Path, known: &HashSet<(TableId, SegmentId)>) -> Result<Vec<PathBuf>> {
+/// The segment files that a commit names.
+#[derive(Debug, Default)]
+pub(crate) struct NamedFiles {
+    files: HashSet<(TableId, SegmentId)>,
+    /// Tables of which it can't be told.
+    unknown: HashSet<TableId>,
+}
+
+impl NamedFiles {
+    /// Adds those of a table.
+    pub(crate) fn add(&mut self, table: TableId, files: impl Iterator<Item = SegmentId>) {
+        self.files.extend(files.map(|file| (table, file)));
+    }
+
+    /// What is in the table's folder may be named.
+    pub(crate) fn add_unknown(&mut self, table: TableId) {
+        self.unknown.insert(table);
+    }
+}
+
+/// Files under `segments/` that `known` does not name; also such that are no segment files. A folder that can't be read keeps
+/// its files.
+pub(crate) fn orphans(database: &Path, known: &NamedFiles) -> Result<Vec<PathBuf>> {
     let root = segments(database);
     let mut found = Vec::new();
     for folder in list(&root)? {
@@ -423,10 +444,17 @@ pub(crate) fn orphans(database: &Path, known: &HashSet<(TableId, SegmentId)>) ->
             found.push(folder);
             continue;
         }
-        for file in list(&folder)? {
+        if table.is_some_and(|table| known.unknown.contains(&table)) {
+            continue;
+        }
+        let files = list(&folder).unwrap_or_else(|error| {
+            tracing::warn!("{error}");
+            Vec::new()
+        });
+        for file in files {
             let segment =
                 file.extension().is_some_and(|extension| extension == "seg").then(|| file_stem(&file)).flatten();
-            if !table.zip(segment).is_some_and(|pair| known.contains(&pair)) {
+            if !table.zip(segment).is_some_and(|pair| known.files.contains(&pair)) {
                 found.push(file);
             }
         }

@@ -163,6 +163,12 @@ pub(crate) struct PartRecord {
 }
 
 impl SegmentRecord {
+    /// Its files with the checksums of their directories.
+    pub(crate) fn checksums(&self) -> impl Iterator<Item = (SegmentId, u32)> {
+        let parts = self.parts.iter().map(|part| (part.id, part.directory_checksum));
+        std::iter::once((self.id, self.directory_checksum)).chain(parts)
+    }
+
     /// The numbers of its files.
     pub(crate) fn files(&self) -> impl Iterator<Item = SegmentId> {
         std::iter::once(self.id).chain(self.parts.iter().map(|part| part.id))

@@ -17,7 +17,7 @@ pub(crate) const VALUE_VERSION: u8 = 8;
 pub(crate) const ENVELOPE: usize = 8;
 
 /// A key with its database, for error messages.
-fn place(environment: &Environment, name: Name, key: &[u8]) -> String {
+pub(crate) fn place(environment: &Environment, name: Name, key: &[u8]) -> String {
     format!("{}, {}", environment.folder().join("data.mdb").display(), describe_key(name, key))
 }
 

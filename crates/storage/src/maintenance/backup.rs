@@ -3,6 +3,8 @@
 //! LMDB copies its latest commit; the copy then says which segment files belong to it. Files are immutable, and while a
 //! backup runs this process removes none, so they can be copied one after the other. A copy that lives as long as this
 //! process needs no files of its own: it links them.
+//!
+//! A backup has all tables or is none: it fails when a table can't be opened. A copy of links lacks what the database lacks.
 
 use crate::SqlState;
 use crate::io::lmdb::Access;
@@ -11,12 +13,14 @@ use crate::lmdb::folder::FolderKind;
 use crate::lmdb::{folder, records};
 use crate::open::shared::Store;
 use crate::segment::SegmentId;
+use crate::segment::reader::Segment;
 use crate::write::load_intent;
-use crate::{Error, Result, TableId};
-use std::collections::BTreeSet;
+use crate::{Error, Result, TableId, TableName};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Another process may remove a file between the copy of the catalog and that of the file; then both are done again.
 const ATTEMPTS: usize = 10;
@@ -32,9 +36,12 @@ pub(crate) enum CopiedFiles {
 
 impl Store {
     /// Copies a consistent snapshot to the folder `to`, which must be missing or empty, while the database is in use.
-    /// Returns the bytes copied.
+    /// Returns the bytes copied. Fails when a table can't be opened, and names it.
     pub fn backup(&self, to: &Path) -> Result<u64> {
         self.require_vacant(to)?;
+        if let Some(damaged) = self.snapshot()?.damaged.values().next() {
+            return Err(damaged.error());
+        }
         folder::make_with_parents(to)?;
         self.copy_whole(to, CopiedFiles::Copied)
     }
@@ -90,16 +97,26 @@ impl Store {
         fs::create_dir(&new).map_err(Error::io("creating folder", &new))?;
         let data = new.join("data.mdb");
         self.environment()?.copy_to(&data)?;
-        let segments = label_copy(&new)?;
+        let (commit, needed) = label_copy(&new, files)?;
         let mut bytes = fs::metadata(&data).map_err(Error::io("reading", &data))?.len();
         let root = folder::segments(to);
         fs::create_dir(&root).map_err(Error::io("creating folder", &root))?;
-        for (table, segment) in segments {
-            let (source, target) =
-                (folder::segment_file(self.path(), table, segment), folder::segment_file(to, table, segment));
+        for ((table, segment), file) in needed {
+            let source = folder::segment_file(self.path(), table, segment);
+            let target = folder::segment_file(to, table, segment);
             let parent = folder::table_segments(to, table);
             fs::create_dir_all(&parent).map_err(Error::io("creating folder", &parent))?;
-            bytes += files.bring(&source, &target)?;
+            if files == CopiedFiles::Copied {
+                self.require_whole_file(&source, segment, file.directory_checksum)
+                    .map_err(|error| self.of_source(error, commit, &file.table))?;
+            }
+            match files.bring(&source, &target) {
+                Ok(brought) => bytes += brought,
+                Err(error) => match self.of_source(error, commit, &file.table) {
+                    Error::Corrupt { .. } if files == CopiedFiles::Linked => {}
+                    error => return Err(error),
+                },
+            }
         }
         if files == CopiedFiles::Linked {
             folder::write_format(to)?;
@@ -113,6 +130,32 @@ impl Store {
         folder::publish_catalog(to)?;
         Ok(bytes)
     }
+
+    /// Errors when a segment file can't be opened: it is cut off, or another one.
+    fn require_whole_file(&self, file: &Path, segment: SegmentId, directory_checksum: u32) -> Result<()> {
+        Segment::open(file, segment, directory_checksum, BTreeMap::new(), Arc::clone(self.cache())).map(drop)
+    }
+
+    /// An error of a segment file that is copied. One that is missing is damage of its table, unless another process may have
+    /// replaced it: by a commit after the one that is copied.
+    fn of_source(&self, error: Error, commit: u64, table: &TableName) -> Error {
+        match &error {
+            Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => match self.latest_commit() {
+                Ok(latest) if latest == commit || !self.is_read_only() => error.of_table(table),
+                Ok(_) => error,
+                Err(other) => other,
+            },
+            Error::Io { source, .. } if source.kind() != ErrorKind::PermissionDenied => error,
+            _ if error.is_of_bytes() => error.of_table(table),
+            _ => error,
+        }
+    }
+}
+
+/// A segment file that a copy needs.
+struct NeededFile {
+    table: TableName,
+    directory_checksum: u32,
 }
 
 impl CopiedFiles {
@@ -129,24 +172,33 @@ impl CopiedFiles {
     }
 }
 
-/// Makes the copied environment name its own transactions, and lists the segments that it needs.
-fn label_copy(catalog: &Path) -> Result<BTreeSet<(TableId, SegmentId)>> {
+/// Makes the copied environment name its own transactions; gives the commit that it is of, and the segment files that it needs.
+fn label_copy(catalog: &Path, files: CopiedFiles) -> Result<(u64, BTreeMap<(TableId, SegmentId), NeededFile>)> {
     let environment = Environment::open(catalog, Access::Durable)?;
     let (state, needed) = environment.read(|transaction| {
         let state = records::state(&environment, transaction)?;
-        let mut needed = BTreeSet::new();
+        let mut needed = BTreeMap::new();
         for table in records::tables(&environment, transaction)? {
-            let id = table.definition.id;
-            let segments = records::segments(&environment, transaction, &table)?;
-            segments.iter().for_each(|(_, segment)| needed.extend(segment.files().map(|file| (id, file))));
+            let (id, name) = (table.definition.id, &table.definition.name);
+            let segments = match records::segments(&environment, transaction, &table) {
+                Ok(segments) => segments,
+                Err(_) if files == CopiedFiles::Linked => continue,
+                Err(error) => return Err(error.of_table(name)),
+            };
+            for (_, segment) in segments {
+                for (file, directory_checksum) in segment.checksums() {
+                    needed.insert((id, file), NeededFile { table: name.clone(), directory_checksum });
+                }
+            }
         }
         Ok((state, needed))
     })?;
     let mut transaction = environment.write()?.0;
     load_intent::remove(&environment, &mut transaction)?;
     transaction.commit().map_err(environment.failed("writing"))?;
+    let commit = state.commit;
     folder::label_both_metas(&environment, state)?;
-    Ok(needed)
+    Ok((commit, needed))
 }
 
 /// Removes what an attempt has copied.

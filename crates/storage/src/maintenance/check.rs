@@ -1,6 +1,7 @@
 //! `check`: LMDB's structure, every catalog value and what it refers to, every block of every segment.
 
 use crate::lmdb::environment::{Environment, Name};
+use crate::lmdb::folder::NamedFiles;
 use crate::lmdb::records::{SegmentRecord, TableRecord, id_of_key, pair_of_key, table_of_contents};
 use crate::lmdb::{folder, records, values, verifier};
 use crate::maintenance::report::CheckReport;
@@ -11,9 +12,9 @@ use crate::open::shared::Store;
 use crate::segment::reader::Segment;
 use crate::snapshot::delete_vector::{DeleteVector, zone_of_key};
 use crate::snapshot::dictionaries;
-use crate::{ColumnId, Error, LogicalType, Result, TableId};
+use crate::{ColumnId, Error, LogicalType, Result, TableId, TableName};
 use heed::RoTxn;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,22 +26,22 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Store {
     /// Verifies LMDB's structure, every catalog value, every block of every segment.
     pub fn check(self: &Arc<Self>) -> Result<CheckReport> {
-        let missing =
-            |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
         for _ in 1..ATTEMPTS {
-            let report = self.check_once()?;
+            let (report, commit) = self.check_once()?;
             // Another process may have replaced a segment since its record was read.
-            if !self.is_read_only() || !report.errors.iter().any(missing) {
+            let is_final = |commit| Ok::<_, Error>(!self.is_read_only() || self.latest_commit()? == commit);
+            if report.errors.is_empty() || commit.map_or(Ok(true), is_final)? {
                 return Ok(report);
             }
         }
-        self.check_once()
+        Ok(self.check_once()?.0)
     }
 
-    fn check_once(self: &Arc<Self>) -> Result<CheckReport> {
+    /// Checks once; gives the commit that it has seen, unless its pages are damaged.
+    fn check_once(self: &Arc<Self>) -> Result<(CheckReport, Option<u64>)> {
         let mut report = CheckReport { notes: self.opening_notes.clone(), ..CheckReport::default() };
         let oddities;
-        let segments = {
+        let (found, commit) = {
             // Nothing is committed by this process meanwhile; the segments' files are open when it goes on.
             let _turn = self.turn(&WriteOptions { lock_timeout: Some(PATIENCE), ..WriteOptions::default() })?;
             let walked = verifier::walk(&folder::catalog(self.path()), folder::trusted(self.path(), || true)?)?;
@@ -50,23 +51,57 @@ impl Store {
             oddities = walked.oddities;
             if !report.errors.is_empty() {
                 // The map of a damaged file must not be touched.
-                return Ok(report);
+                return Ok((report, None));
             }
             let environment = self.environment()?;
             environment.read(|transaction| {
-                Checking { store: self, environment: &environment, transaction, report: &mut report }.values()
+                let commit = records::state(&environment, transaction).ok().map(|state| state.commit);
+                let mut checking =
+                    Checking { store: self, environment: &environment, transaction, report: &mut report };
+                let found = checking.values();
+                Ok((checking.told(found)?.unwrap_or_default(), commit))
             })?
         };
-        if report.errors.is_empty() {
-            self.check_indexes(&mut report)?;
+        if found.pages_are_whole {
+            let checked = self.check_indexes(&mut report);
+            told(&mut report, checked)?;
         }
-        report.errors.extend(oddities);
-        for segment in segments {
+        oddities.into_iter().for_each(|oddity| add(&mut report, oddity));
+        for (table, segment) in found.segments {
             let zones: usize = segment.zones() * segment.columns().len();
             report.verified += zones as u64;
-            report.errors.extend(segment.check());
+            segment.check().into_iter().for_each(|error| add(&mut report, error.in_table(&table)));
         }
-        Ok(report)
+        Ok((report, commit))
+    }
+}
+
+/// What a check of values leads to.
+#[derive(Default)]
+struct Found {
+    /// Segments and delta blocks to read, with their tables.
+    segments: Vec<(TableName, Arc<Segment>)>,
+    /// Whether heap pages and indexes have no damage, so that indexes can be held against records.
+    pages_are_whole: bool,
+}
+
+/// Adds an error, once.
+fn add(report: &mut CheckReport, error: Error) {
+    let text = error.to_string();
+    if report.errors.iter().all(|known| known.to_string() != text) {
+        report.errors.push(error);
+    }
+}
+
+/// Adds the error that has ended a part of the check, when it tells of damage.
+fn told<R>(report: &mut CheckReport, result: Result<R>) -> Result<Option<R>> {
+    match result {
+        Ok(result) => Ok(Some(result)),
+        Err(error) if error.is_of_bytes() => {
+            add(report, error);
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -79,105 +114,141 @@ pub(crate) struct Checking<'c> {
 }
 
 impl Checking<'_> {
+    fn told<R>(&mut self, result: Result<R>) -> Result<Option<R>> {
+        told(self.report, result)
+    }
+
     /// Checks all values and opens all segments and delta blocks.
-    fn values(&mut self) -> Result<Vec<Arc<Segment>>> {
+    fn values(&mut self) -> Result<Found> {
         let Self { store, environment, transaction, .. } = *self;
+        let mut damaged: Vec<(Name, Option<TableId>, Error)> = Vec::new();
         for name in Name::ALL.into_iter().filter(|name| *name != Name::Heap) {
             values::each_raw(environment, transaction, name, &[], |key, value| {
-                let place =
-                    || format!("{}, {}", folder::catalog(store.path()).display(), values::describe_key(name, key));
                 self.report.verified += 1;
-                if let Err(error) = values::unseal(name, key, value, place) {
-                    self.report.errors.push(error);
+                if let Err(error) = values::unseal(name, key, value, || values::place(environment, name, key)) {
+                    damaged.push((name, owner_of(name, key).0, error));
                 }
                 Ok(())
             })?;
         }
-        if !self.report.errors.is_empty() {
-            return Ok(Vec::new());
+        let in_pages = |(name, ..): &(Name, Option<TableId>, Error)| matches!(name, Name::Meta | Name::Indexes);
+        let mut pages_are_whole = !damaged.iter().any(in_pages);
+        let tables = records::tables(environment, transaction);
+        let names: HashMap<TableId, &TableName> =
+            tables.iter().flatten().map(|table| (table.definition.id, &table.definition.name)).collect();
+        for (_, owner, error) in damaged {
+            let name = owner.and_then(|owner| names.get(&owner));
+            add(self.report, if let Some(name) = name { error.in_table(name) } else { error });
         }
+        let tables = tables?;
         records::state(environment, transaction)?;
-        values::each(environment, transaction, Name::Views, &[], |key, payload| {
-            if let Err(error) = values::parse_at::<ViewDefinition>(environment, Name::Views, key, payload) {
+        values::each_raw(environment, transaction, Name::Views, &[], |key, value| {
+            // What can't be unsealed is told already.
+            if let Ok(payload) = values::unseal(Name::Views, key, value, String::new)
+                && let Err(error) = values::parse_at::<ViewDefinition>(environment, Name::Views, key, payload)
+            {
                 self.report.errors.push(error);
             }
             Ok(())
         })?;
-        let tables = records::tables(environment, transaction)?;
-        let mut opened = Vec::new();
-        let mut known = HashSet::new();
+        let (mut opened, mut known) = (Vec::new(), NamedFiles::default());
         for table in &tables {
-            let segments = match records::segments(environment, transaction, table) {
-                Ok(segments) => segments,
-                Err(error) => {
-                    self.report.errors.push(error);
-                    continue;
+            let (id, name) = (table.definition.id, &table.definition.name);
+            match records::segments(environment, transaction, table) {
+                Ok(segments) => {
+                    segments.iter().for_each(|(_, segment)| known.add(id, segment.files()));
+                    opened.extend(self.table(table, &segments)?.into_iter().map(|segment| (name.clone(), segment)));
                 }
-            };
-            let id = table.definition.id;
-            segments.iter().for_each(|(_, segment)| known.extend(segment.files().map(|file| (id, file))));
-            opened.append(&mut self.table(table, &segments)?);
+                Err(error) => {
+                    add(self.report, error.in_table(name));
+                    known.add_unknown(id);
+                }
+            }
         }
         self.owners(&tables)?;
+        let before = self.report.errors.len();
         self.pages(&tables)?;
+        pages_are_whole &= self.report.errors.len() == before;
         for orphan in folder::orphans(store.path(), &known)? {
             if !store.files.is_uncommitted(&orphan) {
                 let note = format!("{} is named by no commit; the next open for writing removes it", orphan.display());
                 self.report.notes.push(note);
             }
         }
-        Ok(opened)
+        Ok(Found { segments: opened, pages_are_whole })
     }
 
     /// Opens what a table names.
     fn table(&mut self, table: &TableRecord, segments: &[(u64, SegmentRecord)]) -> Result<Vec<Arc<Segment>>> {
         let Self { store, environment, transaction, .. } = *self;
-        let definition = &table.definition;
+        let (definition, name) = (&table.definition, &table.definition.name);
+        let text = Arc::from(name.to_string());
         let loader = store.loader(environment);
         let dictionaries = self.dictionaries(table, segments)?;
         let report = &mut *self.report;
         let mut own: Vec<Arc<Segment>> = Vec::with_capacity(segments.len() + table.delta.len());
         for (_, segment) in segments {
-            match loader.segment(definition.id, segment, &dictionaries, &HashMap::new()) {
-                Ok(segment) => own.push(segment),
-                Err(error) => report.errors.push(error),
+            let opened = dictionaries
+                .as_ref()
+                .map(|known| loader.segment((definition.id, &text), segment, known, &HashMap::new()));
+            match opened {
+                Some(Ok(segment)) => own.push(segment),
+                // Each file for itself, so that each that can't be read is told.
+                failed => {
+                    let before = report.errors.len();
+                    for (file, checksum) in segment.checksums() {
+                        let path = folder::segment_file(store.path(), definition.id, file);
+                        match Segment::open(&path, file, checksum, BTreeMap::new(), Arc::clone(store.cache())) {
+                            Ok(file) => own.push(Arc::new(file)),
+                            Err(error) => add(report, error.in_table(name)),
+                        }
+                    }
+                    if let Some(Err(error)) = failed.filter(|_| report.errors.len() == before) {
+                        add(report, error.in_table(name));
+                    }
+                }
             }
         }
         for block in &table.delta {
             match loader.delta_block(transaction, definition, block.id) {
                 Ok(segment) if segment.rows() as u64 == block.rows => own.push(segment),
-                Ok(segment) => report.errors.push(Error::corrupt(
-                    format!("delta block {} of table {}", block.id, definition.name),
-                    format!("it has {} records, the table says {}", segment.rows(), block.rows),
-                )),
-                Err(error) => report.errors.push(error),
+                Ok(segment) => add(
+                    report,
+                    Error::corrupt(
+                        format!("table '{name}', delta block {}", block.id),
+                        format!("it has {} records, the table says {}", segment.rows(), block.rows),
+                    ),
+                ),
+                Err(error) => add(report, error.in_table(name)),
             }
         }
         for deleted in &table.deleted {
+            let is_named = segments.iter().any(|(_, segment)| segment.id == deleted.segment)
+                || table.delta.iter().any(|block| block.id == deleted.segment);
             let loaded = match own.iter().find(|segment| segment.id() == deleted.segment) {
                 Some(segment) => {
                     DeleteVector::load(environment, transaction, definition.id, deleted, segment).map(drop)
                 }
                 // One that can't be opened is told already.
-                None if segments.len() + table.delta.len() > own.len() => Ok(()),
+                None if is_named => Ok(()),
                 None => Err(Error::corrupt(
-                    format!("deleted records of segment {} of table {}", deleted.segment, definition.name),
+                    format!("deleted records of segment {}", deleted.segment),
                     "the table has no such segment",
                 )),
             };
-            report.errors.extend(loaded.err());
+            loaded.map_or_else(|error| add(report, error.in_table(name)), drop);
         }
         Ok(own)
     }
 
-    /// Loads every dictionary version that a table's segments name, live column or not.
+    /// Loads every dictionary version that a table's segments name, live column or not; `None` when one is damaged.
     fn dictionaries(
         &mut self,
         table: &TableRecord,
         segments: &[(u64, SegmentRecord)],
-    ) -> Result<BTreeMap<ColumnId, Arc<Dictionary>>> {
+    ) -> Result<Option<BTreeMap<ColumnId, Arc<Dictionary>>>> {
         let Self { environment, transaction, report, .. } = self;
-        let definition = &table.definition;
+        let (definition, mut whole) = (&table.definition, true);
         let used: BTreeSet<(ColumnId, u32)> =
             segments.iter().flat_map(|(_, segment)| segment.dictionaries.iter().copied()).collect();
         let stored = dictionaries::versions(environment, transaction, definition.id, None)?;
@@ -194,18 +265,23 @@ impl Checking<'_> {
                 definition.column_by_id(column).map_or(LogicalType::Binary, |live| live.logical_type.clone());
             match dictionaries::load(environment, transaction, definition.id, column, version, &logical_type) {
                 Ok(entries) => lists.entry(column).or_default().push((version, entries)),
-                Err(error) => report.errors.push(error),
+                Err(error) => {
+                    whole = false;
+                    add(report, error.in_table(&definition.name));
+                }
             }
         }
         let mut loaded = BTreeMap::new();
         for (column, versions) in lists {
-            let place = format!("dictionaries of column {column} of table {}", definition.name);
-            match Dictionary::build(&place, versions) {
+            match Dictionary::build(&format!("dictionaries of column {column}"), versions) {
                 Ok(dictionary) => drop(loaded.insert(column, Arc::new(dictionary))),
-                Err(error) => report.errors.push(error),
+                Err(error) => {
+                    whole = false;
+                    add(report, error.in_table(&definition.name));
+                }
             }
         }
-        Ok(loaded)
+        Ok(whole.then_some(loaded))
     }
 
     /// Values that belong to no table, and delta images and deleted records that no table names.
@@ -214,13 +290,10 @@ impl Checking<'_> {
         let tables: HashMap<TableId, &TableRecord> = tables.iter().map(|table| (table.definition.id, table)).collect();
         for name in [Name::Meta, Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta, Name::Deleted] {
             values::each_raw(environment, transaction, name, &[], |key, _| {
-                let (owner, second) = match name {
-                    Name::Meta if table_of_contents(key).is_none() => return Ok(()),
-                    Name::Meta => (table_of_contents(key), None),
-                    Name::Tables => (id_of_key(key), None),
-                    Name::Deleted => zone_of_key(key).map(|(table, segment, _)| (table, segment)).unzip(),
-                    _ => (pair_of_key(key).map(|pair| pair.0), pair_of_key(key).map(|pair| pair.1)),
-                };
+                let (owner, second) = owner_of(name, key);
+                if name == Name::Meta && owner.is_none() {
+                    return Ok(());
+                }
                 let owned = owner.and_then(|owner| tables.get(&owner)).is_some_and(|table| match name {
                     Name::Meta => table.heap.is_some(),
                     Name::Delta => table.delta.iter().any(|block| Some(block.id) == second),
@@ -234,5 +307,16 @@ impl Checking<'_> {
             })?;
         }
         Ok(())
+    }
+}
+
+/// The table in the key of a value, and the number behind it; none where a key has none.
+fn owner_of(name: Name, key: &[u8]) -> (Option<TableId>, Option<u64>) {
+    match name {
+        Name::Meta => (table_of_contents(key), None),
+        Name::Tables => (id_of_key(key), None),
+        Name::Deleted => zone_of_key(key).map(|(table, segment, _)| (table, segment)).unzip(),
+        Name::Segments | Name::Delta | Name::Dictionaries => pair_of_key(key).unzip(),
+        _ => (None, None),
     }
 }

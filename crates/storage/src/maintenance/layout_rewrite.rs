@@ -54,7 +54,7 @@ impl Store {
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
         let snapshot = self.snapshot()?;
-        let current = snapshot.tables.get(table).ok_or_else(|| missing(table))?;
+        let current = snapshot.table(table)?.ok_or_else(|| missing(table))?;
         let arrangement = Arrangement { design, ..Arrangement::present(&current.definition) };
         self.set_arrangement(table, &arrangement, threads, watch, &WriteOptions::default())
     }
@@ -72,7 +72,7 @@ impl Store {
         options: &WriteOptions,
     ) -> Result<u64> {
         let snapshot = self.snapshot()?;
-        let current = snapshot.tables.get(table).ok_or_else(|| missing(table))?;
+        let current = snapshot.table(table)?.ok_or_else(|| missing(table))?;
         let Arrangement { design, indexes, .. } = arrangement;
         let present = Arrangement::present(&current.definition);
         if present == *arrangement {

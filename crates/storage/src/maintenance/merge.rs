@@ -52,7 +52,7 @@ impl Store {
     pub fn optimize_with(self: &Arc<Self>, table: &TableName, options: &WriteOptions) -> Result<u64> {
         let snapshot = self.snapshot()?;
         let missing = || Error::invalid(SqlState::UndefinedTable, format!("table '{table}' does not exist"));
-        let current = snapshot.tables.get(table).ok_or_else(missing)?;
+        let current = snapshot.table(table)?.ok_or_else(missing)?;
         let Some(plan) = self.plan(current)? else { return Ok(0) };
         let rows = self.rewrite(&plan, &mut |_| Ok(()))?;
         let id = current.definition.id;

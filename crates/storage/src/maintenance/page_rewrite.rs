@@ -32,7 +32,7 @@ impl Store {
         let _turn = self.turn(options)?;
         let (environment, snapshot) = (self.environment()?, self.pinned()?);
         let missing = || Error::invalid(SqlState::UndefinedTable, format!("table '{table}' does not exist"));
-        let current = snapshot.tables.get(table).ok_or_else(missing)?;
+        let current = snapshot.table(table)?.ok_or_else(missing)?;
         let (design, mut definition) = (&arrangement.design, arrangement.of(&current.definition));
         design.validate(&definition)?;
         match (current.heap.is_some(), design.heap.is_some()) {

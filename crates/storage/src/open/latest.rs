@@ -8,9 +8,8 @@ use crate::snapshot::heap::page_source::PageSource;
 use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::pin::{Pin, Seen};
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
-use crate::{Error, Result, TableId, TableName};
+use crate::{Result, TableId, TableName};
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -35,46 +34,53 @@ impl Latest {
 }
 
 impl Store {
-    /// The latest committed state. Cheap when nothing was committed since the last call.
+    /// The latest committed state. Cheap when nothing was committed since the last call. Tables that could not be read before are
+    /// looked at again when their files are others.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         Ok(self.latest_taken()?.snapshot)
     }
 
     fn latest_taken(&self) -> Result<Latest> {
-        let mut tried = None;
+        let mut lacking: Option<Latest> = None;
         loop {
-            let mut seen = (0, 0);
             let environment = self.environment()?;
-            let result = environment.read(|transaction| {
-                seen = (environment.generation(), transaction.id());
-                let before = match &*self.latest() {
-                    Some(latest) if latest.seen == seen => return Ok(latest.clone()),
-                    before => before.clone(),
-                };
+            let taken = environment.read(|transaction| {
+                let seen = (environment.generation(), transaction.id());
+                let before = self.latest().clone();
+                let is_it = |latest: &Latest| latest.seen == seen && !latest.snapshot.is_worth_another_look();
+                if before.as_ref().is_some_and(is_it) {
+                    return Ok(before);
+                }
+                if let Some(taken) = lacking.take().filter(|taken| taken.seen == seen) {
+                    // Nobody has committed since: the file is gone.
+                    self.keep(taken.clone());
+                    return Ok(Some(taken));
+                }
                 let state = records::state(&environment, transaction)?;
                 let previous = before.as_ref().map(|latest| latest.snapshot.as_ref());
                 let snapshot = Arc::new(self.loader(&environment).snapshot(transaction, state.clone(), previous)?);
-                let loaded = Latest { seen, snapshot, state, records: Arc::default() };
-                self.keep(loaded.clone());
-                Ok(loaded)
-            });
-            match result {
-                // Another process replaced the segment after this read transaction began: its successor is committed.
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && tried != Some(seen) => {
-                    tried = Some(seen);
+                let taken = Latest { seen, snapshot, state, records: Arc::default() };
+                if lacks_another_file(&taken.snapshot, previous) {
+                    // Another process may have replaced the segment after this read transaction began: then its successor is
+                    // committed.
+                    lacking = Some(taken);
+                    return Ok(None);
                 }
-                Err(Error::Io { source, path, .. }) if source.kind() == ErrorKind::NotFound => {
-                    return Err(Error::corrupt(path.display().to_string(), "this segment file is missing"));
-                }
-                result => return result,
+                self.keep(taken.clone());
+                Ok(Some(taken))
+            })?;
+            if let Some(taken) = taken {
+                return Ok(taken);
             }
         }
     }
 
-    /// Keeps a snapshot unless a later one is kept.
+    /// Keeps a snapshot unless a later one is kept. Of two of the same commit the later one has looked at damaged tables again.
     fn keep(&self, taken: Latest) {
         let mut latest = self.latest();
-        if latest.as_ref().is_none_or(|known| known.seen < taken.seen) {
+        let is_later =
+            |known: &Latest| known.seen < taken.seen || known.seen == taken.seen && !known.snapshot.damaged.is_empty();
+        if latest.as_ref().is_none_or(is_later) {
             *latest = Some(taken);
         }
     }
@@ -106,11 +112,11 @@ impl Store {
         Ok(Arc::new(snapshot.with_pages(|table, heap| self.reader(&pin, table, heap))))
     }
 
-    /// A table whose heap pages are pinned; `None` when there is none of that name.
+    /// A table whose heap pages are pinned; `None` when there is none of that name. Fails when it can't be read.
     pub fn pinned_table(self: &Arc<Self>, name: &TableName) -> Result<Option<Arc<TableSnapshot>>> {
         let is_heap = |snapshot: &Snapshot| snapshot.tables.get(name).is_some_and(|table| table.heap.is_some());
         let (snapshot, pin) = self.under_pin(is_heap)?;
-        let Some(table) = snapshot.tables.get(name) else { return Ok(None) };
+        let Some(table) = snapshot.table(name)? else { return Ok(None) };
         Ok(Some(match (&pin, &table.heap) {
             (Some(pin), Some(heap)) => table.with_reader(self.reader(pin, table, heap)),
             _ => Arc::clone(table),
@@ -164,4 +170,12 @@ impl Store {
     fn latest(&self) -> MutexGuard<'_, Option<Latest>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a table lacks a file of which `previous` did not know that.
+fn lacks_another_file(snapshot: &Snapshot, previous: Option<&Snapshot>) -> bool {
+    snapshot.damaged.iter().any(|(name, table)| {
+        let known = previous.and_then(|previous| previous.damaged.get(name));
+        table.lacks_a_file() && !known.is_some_and(|known| Arc::ptr_eq(known, table))
+    })
 }

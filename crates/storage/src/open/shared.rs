@@ -3,7 +3,7 @@
 use crate::io::memory::MemoryBudget;
 use crate::io::temporary::TemporaryFolder;
 use crate::lmdb::environment::{Environment, Owner};
-use crate::lmdb::folder::WriterLock;
+use crate::lmdb::folder::{NamedFiles, WriterLock};
 use crate::lmdb::{folder, records};
 use crate::open::current::Current;
 use crate::open::latest::Latest;
@@ -19,7 +19,6 @@ use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::heap::verified::Verified;
 use crate::snapshot::load_snapshot::Loader;
 use crate::{Error, Result, TableId};
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -137,15 +136,26 @@ impl Store {
         WrittenFiles::new(Arc::clone(&self.files), self.path.clone())
     }
 
+    /// The number of the latest commit.
+    pub(crate) fn latest_commit(&self) -> Result<u64> {
+        let environment = self.environment()?;
+        environment.read(|transaction| Ok(records::state(&environment, transaction)?.commit))
+    }
+
     /// Every segment file that the catalog names.
-    pub(crate) fn known_segments(&self) -> Result<HashSet<(TableId, SegmentId)>> {
+    pub(crate) fn known_segments(&self) -> Result<NamedFiles> {
         let environment = self.environment()?;
         environment.read(|transaction| {
-            let mut known = HashSet::new();
+            let mut known = NamedFiles::default();
             for table in records::tables(&environment, transaction)? {
                 let id = table.definition.id;
-                let segments = records::segments(&environment, transaction, &table)?;
-                segments.iter().for_each(|(_, segment)| known.extend(segment.files().map(|file| (id, file))));
+                match records::segments(&environment, transaction, &table) {
+                    Ok(segments) => segments.iter().for_each(|(_, segment)| known.add(id, segment.files())),
+                    Err(error) => {
+                        tracing::warn!("{}", error.in_table(&table.definition.name));
+                        known.add_unknown(id);
+                    }
+                }
             }
             Ok(known)
         })

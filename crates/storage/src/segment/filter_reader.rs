@@ -58,13 +58,13 @@ impl Segment {
             return Ok(Some(found));
         }
         if hashes.len() * ONE_BY_ONE > filter.pages.len() {
-            let bytes = file.pages(filter, 0..filter.pages.len())?;
+            let bytes = file.pages(filter, 0..filter.pages.len()).map_err(|error| self.failed(error))?;
             found.extend((0..hashes.len()).filter(|number| contains(filter, &bytes, 0, hashes[*number])));
             return Ok(Some(found));
         }
         for (number, hash) in hashes.iter().enumerate() {
             let page = filter.place(*hash) / PAGE;
-            let bytes = file.pages(filter, page..page + 1)?;
+            let bytes = file.pages(filter, page..page + 1).map_err(|error| self.failed(error))?;
             if contains(filter, &bytes, page * PAGE, *hash) {
                 found.push(number);
             }

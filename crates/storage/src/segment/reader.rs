@@ -34,6 +34,8 @@ pub struct Segment {
     /// Where its columns lie, when its own file does not have all of them.
     joined: Option<Arc<Joined>>,
     dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>,
+    /// The table that it is of, for errors.
+    table: Option<Arc<str>>,
 }
 
 /// An open file or image: what segments with different dictionary versions share.
@@ -76,7 +78,7 @@ impl Segment {
     ) -> Result<Self> {
         let place = path.display().to_string();
         let opened = Opened::new(SegmentBytes::open(path)?, id, place, Some(directory_checksum), cache)?;
-        let segment = Self { opened: Arc::new(opened), joined: None, dictionaries };
+        let segment = Self { opened: Arc::new(opened), joined: None, dictionaries, table: None };
         segment.verify_dictionaries()?;
         Ok(segment)
     }
@@ -93,7 +95,7 @@ impl Segment {
     /// One of the files that its columns lie in, as a segment without dictionaries.
     pub(crate) fn file(&self, id: SegmentId) -> Option<Self> {
         let opened = Arc::clone(self.files().iter().find(|file| file.id == id)?);
-        Some(Self { opened, joined: None, dictionaries: BTreeMap::new() })
+        Some(Self { opened, joined: None, dictionaries: BTreeMap::new(), table: None })
     }
 
     /// The columns that lie in its own file.
@@ -104,13 +106,31 @@ impl Segment {
     /// Opens a delta image. `place` names it in errors ("delta block 3 of table t").
     pub fn from_image(image: Arc<[u8]>, id: SegmentId, place: &str, cache: Arc<BlockCache>) -> Result<Self> {
         let opened = Opened::new(SegmentBytes::Image(image), id, place.to_owned(), None, cache)?;
-        Ok(Self { opened: Arc::new(opened), joined: None, dictionaries: BTreeMap::new() })
+        Ok(Self { opened: Arc::new(opened), joined: None, dictionaries: BTreeMap::new(), table: None })
     }
 
     /// This open segment with other dictionary versions (their arrays to the newest change when the union grows); shares the file
     /// and the cached blocks.
     pub fn with_dictionaries(&self, dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>) -> Self {
-        Self { opened: Arc::clone(&self.opened), joined: self.joined.clone(), dictionaries }
+        Self { opened: Arc::clone(&self.opened), joined: self.joined.clone(), dictionaries, table: self.table.clone() }
+    }
+
+    /// This segment as one of `table`, which is what errors of reading it say.
+    pub(crate) fn of_table(self, table: &Arc<str>) -> Self {
+        Self { table: Some(Arc::clone(table)), ..self }
+    }
+
+    /// The table that it is of, where that was told.
+    pub(crate) fn table(&self) -> Option<&Arc<str>> {
+        self.table.as_ref()
+    }
+
+    /// An error of reading it, with the name of its table.
+    pub(super) fn failed(&self, error: Error) -> Error {
+        match &self.table {
+            Some(table) if error.is_of_bytes() => error.of_table(table),
+            _ => error,
+        }
     }
 
     /// The cache of its blocks.
@@ -189,8 +209,12 @@ impl Segment {
     pub(crate) fn direct_files(&self) -> Result<Vec<(u64, AheadFile)>> {
         let mut files = Vec::new();
         for file in self.files() {
-            if let Some((direct, path)) = file.source.direct()? {
-                files.push((file.key, AheadFile { file: Arc::new(direct), place: path.display().to_string() }));
+            if let Some((direct, path)) = file.source.direct().map_err(|error| self.failed(error))? {
+                let place = match &self.table {
+                    Some(table) => format!("table '{table}', {}", path.display()),
+                    None => path.display().to_string(),
+                };
+                files.push((file.key, AheadFile { file: Arc::new(direct), place }));
             }
         }
         Ok(files)
@@ -269,10 +293,11 @@ impl Segment {
         if meta.logical_type.to_arrow() != logical_type.to_arrow() {
             let detail =
                 format!("column '{}' is {} here and {logical_type} in the table", definition.name, meta.logical_type);
-            return Err(Error::corrupt(&file.place, detail));
+            return Err(self.failed(Error::corrupt(&file.place, detail)));
         }
-        let meaning = self.meaning(meta, &definition.name)?;
-        let (shape, validity) = file.load(within, zone, &definition.name, memo)?;
+        let meaning = self.meaning(meta, &definition.name).map_err(|error| self.failed(error))?;
+        let loaded = file.load(within, zone, &definition.name, memo);
+        let (shape, validity) = loaded.map_err(|error| self.failed(error))?;
         Ok(ColumnView { rows, logical_type, validity, shape, meaning })
     }
 

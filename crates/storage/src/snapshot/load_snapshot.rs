@@ -1,6 +1,7 @@
 //! From catalog values to a snapshot: tables that did not change are taken over from the snapshot before, of those that
 //! did the segments, delta blocks and dictionaries that stayed.
 
+use crate::io::system::FileState;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::records::{DatabaseState, DeletedRecord, SegmentRecord, TableRecord, pair_key};
 use crate::lmdb::{folder, records, values};
@@ -8,6 +9,7 @@ use crate::model::dictionary::{Dictionary, DictionaryVersion};
 use crate::segment::SegmentId;
 use crate::segment::cache::BlockCache;
 use crate::segment::reader::Segment;
+use crate::snapshot::damaged_table::DamagedTable;
 use crate::snapshot::delete_vector::DeleteVector;
 use crate::snapshot::dictionaries;
 use crate::snapshot::summary::Summaries;
@@ -15,7 +17,7 @@ use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
 use crate::{ColumnId, Error, Result, TableDefinition, TableId};
 use heed::RoTxn;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a snapshot is loaded from.
@@ -30,7 +32,7 @@ pub(crate) struct Loader<'s> {
 }
 
 impl Loader<'_> {
-    /// The state that `transaction` sees.
+    /// The state that `transaction` sees. A table that can't be read keeps no other from it.
     pub(crate) fn snapshot(
         &self,
         transaction: &RoTxn<'_>,
@@ -40,31 +42,61 @@ impl Loader<'_> {
         let known: HashMap<TableId, &Arc<TableSnapshot>> = previous
             .map(|snapshot| snapshot.tables.values().map(|table| (table.definition.id, table)).collect())
             .unwrap_or_default();
-        let mut tables = BTreeMap::new();
+        let known_damaged = |record: &TableRecord| {
+            let mut damaged = previous?.damaged.values();
+            damaged.find(|table| (table.definition.id, table.version) == (record.definition.id, record.version))
+        };
+        let (mut tables, mut damaged) = (BTreeMap::new(), BTreeMap::new());
         for record in records::tables(self.environment, transaction)? {
             let before = known.get(&record.definition.id).copied();
             let name = record.definition.name.clone();
-            let table = match before {
-                Some(table) if table.version == record.version => Arc::clone(table),
-                _ => Arc::new(self.table(transaction, record, before.map(Arc::as_ref))?),
-            };
-            tables.insert(name, table);
+            if let Some(table) = before.filter(|table| table.version == record.version) {
+                tables.insert(name, Arc::clone(table));
+                continue;
+            }
+            if let Some(table) = known_damaged(&record).filter(|table| !table.is_worth_another_look()) {
+                damaged.insert(name, Arc::clone(table));
+                continue;
+            }
+            let (definition, version, mut files) = (record.definition.clone(), record.version, Vec::new());
+            match self.open(transaction, record, before.map(Arc::as_ref), &mut files) {
+                Ok(table) => drop(tables.insert(name, Arc::new(table))),
+                Err(error) if error.is_of_bytes() => {
+                    let error = error.of_table(&name);
+                    tracing::warn!("{error}");
+                    damaged.insert(name, Arc::new(DamagedTable::new(Arc::new(definition), version, error, files)));
+                }
+                Err(error) => return Err(error),
+            }
         }
         let views = records::views(self.environment, transaction)?
             .into_iter()
             .map(|(_, view)| (view.name.clone(), Arc::new(view)))
             .collect();
-        Ok(Snapshot { commit: state.commit, schemas: state.schemas, tables, views, kept: Arc::default() })
+        Ok(Snapshot { commit: state.commit, schemas: state.schemas, tables, damaged, views, kept: Arc::default() })
     }
 
-    /// One table as `transaction` sees it.
+    /// One table as `transaction` sees it. An error names it.
     pub(crate) fn table(
         &self,
         transaction: &RoTxn<'_>,
         record: TableRecord,
         previous: Option<&TableSnapshot>,
     ) -> Result<TableSnapshot> {
-        let id = record.definition.id;
+        let name = record.definition.name.clone();
+        let opened = self.open(transaction, record, previous, &mut Vec::new());
+        opened.map_err(|error| if error.is_of_bytes() { error.of_table(&name) } else { error })
+    }
+
+    /// One table. When a segment can't be opened, `files` has those that it lies in, as they were just before.
+    fn open(
+        &self,
+        transaction: &RoTxn<'_>,
+        record: TableRecord,
+        previous: Option<&TableSnapshot>,
+        files: &mut Vec<(PathBuf, Option<FileState>)>,
+    ) -> Result<TableSnapshot> {
+        let (id, name) = (record.definition.id, Arc::from(record.definition.name.to_string()));
         let stored = records::segments(self.environment, transaction, &record)?;
         let dictionaries = self.dictionaries(transaction, &record.definition, &stored, previous)?;
         let known: HashMap<SegmentId, &Arc<Segment>> = previous
@@ -72,12 +104,22 @@ impl Loader<'_> {
             .unwrap_or_default();
         let mut segments = Vec::with_capacity(stored.len());
         for (_, segment) in &stored {
-            segments.push(self.segment(id, segment, &dictionaries, &known)?);
+            if !known.contains_key(&segment.id) {
+                files.clear();
+                files.extend(segment.files().map(|file| {
+                    let path = folder::segment_file(self.database, id, file);
+                    let state = FileState::of(&path);
+                    (path, state)
+                }));
+            }
+            segments.push(self.segment((id, &name), segment, &dictionaries, &known)?);
         }
+        files.clear();
         let mut delta = Vec::with_capacity(record.delta.len());
         for block in &record.delta {
             delta.push(match known.get(&block.id) {
-                Some(segment) => Arc::clone(segment),
+                Some(segment) if segment.table() == Some(&name) => Arc::clone(segment),
+                Some(segment) => Arc::new(segment.with_dictionaries(BTreeMap::new()).of_table(&name)),
                 None => self.delta_block(transaction, &record.definition, block.id)?,
             });
         }
@@ -155,7 +197,7 @@ impl Loader<'_> {
     /// Opens a segment's files, or takes over those that are open in `known`.
     pub(crate) fn segment(
         &self,
-        table: TableId,
+        (table, name): (TableId, &Arc<str>),
         record: &SegmentRecord,
         dictionaries: &BTreeMap<ColumnId, Arc<Dictionary>>,
         known: &HashMap<SegmentId, &Arc<Segment>>,
@@ -174,10 +216,10 @@ impl Loader<'_> {
             let same = |(column, version): (&ColumnId, &Arc<DictionaryVersion>)| {
                 known.dictionary(*column).is_some_and(|open| Arc::ptr_eq(open, version))
             };
-            return Ok(if versions.iter().all(same) {
+            return Ok(if versions.iter().all(same) && known.table() == Some(name) {
                 Arc::clone(known)
             } else {
-                Arc::new(known.with_dictionaries(versions))
+                Arc::new(known.with_dictionaries(versions).of_table(name))
             });
         }
         let cache = Arc::clone(self.cache);
@@ -189,7 +231,7 @@ impl Loader<'_> {
             ));
         }
         if record.parts.is_empty() {
-            return Ok(Arc::new(segment));
+            return Ok(Arc::new(segment.of_table(name)));
         }
         let mut others = Vec::with_capacity(record.parts.len());
         for part in &record.parts {
@@ -202,7 +244,7 @@ impl Loader<'_> {
             };
             others.push((file, part.columns.clone()));
         }
-        Ok(Arc::new(segment.join(others)?))
+        Ok(Arc::new(segment.join(others)?.of_table(name)))
     }
 
     /// Copies a delta block out of the map.
@@ -212,11 +254,11 @@ impl Loader<'_> {
         definition: &TableDefinition,
         block: SegmentId,
     ) -> Result<Arc<Segment>> {
-        let place = format!("delta block {block} of table {}", definition.name);
+        let (place, name) = (format!("delta block {block}"), Arc::from(definition.name.to_string()));
         let key = pair_key(definition.id, block);
         let image = values::get(self.environment, transaction, Name::Delta, &key)?
             .ok_or_else(|| Error::corrupt(place.clone(), "the table names this block, but the catalog lacks it"))?;
-        Ok(Arc::new(Segment::from_image(Arc::from(image), block, &place, Arc::clone(self.cache))?))
+        Ok(Arc::new(Segment::from_image(Arc::from(image), block, &place, Arc::clone(self.cache))?.of_table(&name)))
     }
 
     /// The dictionaries of the live columns over all versions that `segments` name.
@@ -241,7 +283,7 @@ impl Loader<'_> {
                 loaded.insert(column, Arc::clone(before));
                 continue;
             }
-            let place = format!("dictionaries of column '{}' of table {}", live.name, definition.name);
+            let place = format!("dictionaries of column '{}'", live.name);
             let mut entries = Vec::new();
             for version in versions {
                 let known = before.and_then(|dictionary| dictionary.versions.get(&version));

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table_snapshot` | the picture of the catalog, table by table |
 //! | `load_snapshot` | from catalog values to a snapshot |
+//! | `damaged_table` | a table that can't be read |
 //! | `pin` | read transactions that keep heap pages as they are |
 //! | `delete_vector` | which records of a segment or delta block are deleted |
 //! | `dictionaries` | dictionary versions as catalog values |
@@ -12,6 +13,7 @@
 //! | `heap/` | readers of heap tables |
 
 pub(crate) mod coded_delta;
+pub(crate) mod damaged_table;
 pub(crate) mod delete_vector;
 pub(crate) mod dictionaries;
 pub(crate) mod heap;
@@ -21,6 +23,7 @@ pub(crate) mod summary;
 pub(crate) mod table_snapshot;
 
 pub use coded_delta::CodedBlocks;
+pub use damaged_table::DamagedTable;
 pub use delete_vector::DeleteVector;
 pub use heap::reader::HeapReader;
 pub use heap::zones::{FoundPage, RECORD_IDS};

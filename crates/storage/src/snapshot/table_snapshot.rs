@@ -8,6 +8,7 @@ use crate::model::table::ViewDefinition;
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
 use crate::snapshot::coded_delta::CodedBlocks;
+use crate::snapshot::damaged_table::DamagedTable;
 use crate::snapshot::delete_vector::DeleteVector;
 use crate::snapshot::heap::overlay::Overlay;
 use crate::snapshot::heap::reader::HeapReader;
@@ -25,8 +26,10 @@ pub struct Snapshot {
     pub commit: u64,
     /// Schema names; `public` is always there.
     pub schemas: Vec<String>,
-    /// Tables by name.
+    /// Tables by name, those that can be read: [`table`](Self::table) tells a damaged one from one that is not there.
     pub tables: BTreeMap<TableName, Arc<TableSnapshot>>,
+    /// The other tables by name: each statement that needs one fails by its error.
+    pub damaged: BTreeMap<TableName, Arc<DamagedTable>>,
     /// Views by name.
     pub views: BTreeMap<TableName, Arc<ViewDefinition>>,
     /// What a reader keeps for as long as the snapshot is the latest: plans, which are valid for it alone. It must not
@@ -35,21 +38,56 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The table of that number.
+    /// The table of that number, when it can be read.
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<TableSnapshot>> {
         self.tables.values().find(|table| table.definition.id == id)
     }
 
+    /// The table of that name, `None` when there is none. Fails when it can't be read.
+    pub fn table(&self, name: &TableName) -> Result<Option<&Arc<TableSnapshot>>> {
+        match self.damaged.get(name) {
+            Some(damaged) => Err(damaged.error()),
+            None => Ok(self.tables.get(name)),
+        }
+    }
+
+    /// Whether there is a table of that name, damaged or not.
+    pub fn has_table(&self, name: &TableName) -> bool {
+        self.tables.contains_key(name) || self.damaged.contains_key(name)
+    }
+
+    /// The definition of the table of that name, damaged or not.
+    pub fn definition(&self, name: &TableName) -> Option<&Arc<TableDefinition>> {
+        let damaged = || self.damaged.get(name).map(|table| &table.definition);
+        self.tables.get(name).map(|table| &table.definition).or_else(damaged)
+    }
+
+    /// The definitions of all tables by their names, damaged ones last.
+    pub fn definitions(&self) -> impl Iterator<Item = (&TableName, &Arc<TableDefinition>)> {
+        let whole = self.tables.iter().map(|(name, table)| (name, &table.definition));
+        whole.chain(self.damaged.iter().map(|(name, table)| (name, &table.definition)))
+    }
+
+    /// Whether tables that can't be read may be whole by now.
+    pub(crate) fn is_worth_another_look(&self) -> bool {
+        self.damaged.values().any(|table| table.is_worth_another_look())
+    }
+
     /// This snapshot with one of its tables under the name of another, which is hidden by it. Plans are kept in common.
     pub fn with_stand_in(&self, hidden: &TableName, stands_in: &TableName) -> Self {
-        let mut tables = self.tables.clone();
+        let (mut tables, mut damaged) = (self.tables.clone(), self.damaged.clone());
         if let Some(table) = self.tables.get(stands_in) {
+            damaged.remove(hidden);
             tables.insert(hidden.clone(), Arc::clone(table));
+        } else if let Some(table) = self.damaged.get(stands_in) {
+            tables.remove(hidden);
+            damaged.insert(hidden.clone(), Arc::clone(table));
         }
         Self {
             commit: self.commit,
             schemas: self.schemas.clone(),
             tables,
+            damaged,
             views: self.views.clone(),
             kept: Arc::clone(&self.kept),
         }
@@ -57,7 +95,7 @@ impl Snapshot {
 
     /// The columns of a table that any table's REFERENCES names, each once.
     pub fn referred_columns(&self, table: TableId) -> Vec<ColumnId> {
-        referred_columns(self.tables.values().map(|table| &*table.definition), table)
+        referred_columns(self.definitions().map(|(_, definition)| &**definition), table)
     }
 }
 
@@ -98,6 +136,7 @@ impl Snapshot {
             commit: self.commit,
             schemas: self.schemas.clone(),
             tables: tables.collect(),
+            damaged: self.damaged.clone(),
             views: self.views.clone(),
             kept: Arc::clone(&self.kept),
         }
@@ -115,8 +154,8 @@ impl Snapshot {
             let after = TableSnapshot::empty_of(Arc::clone(&table.definition));
             *table = Arc::new(TableSnapshot { version: record.version, heap: Some(record.heap.clone()?), ..after });
         }
-        let (schemas, views) = (self.schemas.clone(), self.views.clone());
-        Some(Self { commit, schemas, tables, views, kept: Arc::default() })
+        let (schemas, views, damaged) = (self.schemas.clone(), self.views.clone(), self.damaged.clone());
+        Some(Self { commit, schemas, tables, damaged, views, kept: Arc::default() })
     }
 
     /// This snapshot with the pages of those heap tables that have none yet.

@@ -102,6 +102,12 @@ impl Transaction<'_> {
         }
         let loaded =
             self.store.loader(self.environment).snapshot(&self.transaction, self.state.clone(), Some(&self.base))?;
+        let mut damaged = loaded.damaged.values();
+        let is_new = |id| self.base.damaged.values().all(|known| known.definition.id != id);
+        if let Some(table) = damaged.find(|table| is_new(table.definition.id)) {
+            // What was just written can't be read: the statement is undone.
+            return Err(table.error());
+        }
         if loaded.tables.values().all(|table| table.heap.is_none() || table.pages.is_some()) {
             return Ok(Arc::new(loaded));
         }

@@ -5,6 +5,7 @@
 //! | `transaction` | the transaction, and changes to definitions |
 //! | `append`, `table_writer`, `batched_load`, `load_intent` | new records: their writers, how they become visible, loads in batches, and what an interrupted one leaves |
 //! | `change`, `update`, `delete`, `column_files` | records replaced, columns written anew, deletions |
+//! | `remove` | all records of a table removed, by the catalog alone |
 //! | `alter`, `indexes`, `heap_tables` | ALTER TABLE over records that exist; indexes; heap tables made, changed and checked |
 //! | `keys/` | PRIMARY KEY, UNIQUE and REFERENCES |
 //! | `ranges` | columns whose values must lie within 64 bits of each other |
@@ -29,6 +30,7 @@ pub(crate) mod indexes;
 pub(crate) mod keys;
 pub(crate) mod load_intent;
 pub(crate) mod ranges;
+pub(crate) mod remove;
 pub(crate) mod side_by_side;
 pub(crate) mod sorted;
 pub(crate) mod table_writer;

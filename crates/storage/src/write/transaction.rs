@@ -4,14 +4,13 @@
 
 use crate::SqlState;
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::records::{DatabaseState, SegmentRecord, TableRecord, id_key, pair_key};
-use crate::lmdb::{folder, records, values};
+use crate::lmdb::records::{DatabaseState, TableRecord, id_key};
+use crate::lmdb::{records, values};
 use crate::model::table::ViewDefinition;
 use crate::open::latest::Known;
 use crate::open::options::WriteOptions;
 use crate::open::pending::WrittenFiles;
 use crate::open::shared::Store;
-use crate::snapshot::dictionaries;
 use crate::snapshot::heap::overlay::WrittenPages;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
 use crate::write::dirty::Dirty;
@@ -217,7 +216,7 @@ impl<'store> Transaction<'store> {
     /// Numbers of all tables, with this transaction's changes.
     pub(crate) fn table_ids(&self) -> Vec<TableId> {
         let Some(names) = &self.changes.names else {
-            return self.base.tables.values().map(|table| table.definition.id).collect();
+            return self.base.definitions().map(|(_, definition)| definition.id).collect();
         };
         let table = |entry: &NameEntry| if let NameEntry::Table(id) = entry { Some(*id) } else { None };
         names.values().filter_map(table).collect()
@@ -228,9 +227,9 @@ impl<'store> Transaction<'store> {
         let names = match self.changes.names.take() {
             Some(names) => names,
             None => {
-                let tables = self.base.tables.iter();
+                let tables = self.base.definitions();
                 let mut names: BTreeMap<TableName, NameEntry> =
-                    tables.map(|(name, table)| (name.clone(), NameEntry::Table(table.definition.id))).collect();
+                    tables.map(|(name, definition)| (name.clone(), NameEntry::Table(definition.id))).collect();
                 for (id, view) in records::views(self.environment, &self.transaction)? {
                     names.insert(view.name, NameEntry::View(id));
                 }
@@ -383,7 +382,12 @@ impl<'store> Transaction<'store> {
     }
 
     /// Errors when a table that `matters` other than `id` itself refers to `id`.
-    fn refuse_when_referred(&self, id: TableId, done: &str, matters: impl Fn(&TableDefinition) -> bool) -> Result<()> {
+    pub(crate) fn refuse_when_referred(
+        &self,
+        id: TableId,
+        done: &str,
+        matters: impl Fn(&TableDefinition) -> bool,
+    ) -> Result<()> {
         for other in self.table_ids().into_iter().filter(|other| *other != id) {
             let referrer = self.record(other)?.definition;
             if let Some(reference) = referrer.references.iter().find(|reference| reference.table == id)
@@ -466,71 +470,6 @@ impl<'store> Transaction<'store> {
         self.names_mut()?.remove(name);
         self.changes.changed = true;
         values::delete(self.environment, &mut self.transaction, Name::Views, &id_key(id))
-    }
-
-    /// Removes all records of a table. Errors when a table that has records refers to it.
-    pub fn truncate(&mut self, table: TableId) -> Result<u64> {
-        let current = self.current(table)?;
-        let mut filled = HashSet::new();
-        for other in self.table_ids().into_iter().filter(|other| *other != table) {
-            if self.current(other)?.rows() > 0 {
-                filled.insert(other);
-            }
-        }
-        self.refuse_when_referred(table, "truncated", |referrer| filled.contains(&referrer.id))?;
-        let mut record = self.record(table)?;
-        self.remove_rows(&mut record)?;
-        self.put_record(record)?;
-        Ok(current.rows())
-    }
-
-    /// Removes segments, delta blocks and dictionaries of a table.
-    pub(crate) fn remove_rows(&mut self, record: &mut TableRecord) -> Result<()> {
-        let (id, environment) = (record.definition.id, self.environment);
-        for (position, segment) in records::segments(environment, &self.transaction, record)? {
-            self.remove_segment(record, position, segment.id)?;
-        }
-        self.remove_delta(record)?;
-        self.remove_pages(record)?;
-        for (column, version) in dictionaries::versions(environment, &self.transaction, id, None)? {
-            let key = records::dictionary_key(id, column, version);
-            values::delete(environment, &mut self.transaction, Name::Dictionaries, &key)?;
-        }
-        Ok(())
-    }
-
-    /// Removes one segment's record; its files go after the commit.
-    pub(crate) fn remove_segment(&mut self, record: &mut TableRecord, position: u64, segment: u64) -> Result<()> {
-        let (table, key) = (record.definition.id, pair_key(record.definition.id, position));
-        record.segments -= 1;
-        self.forget_deleted(record, segment)?;
-        let stored: Option<SegmentRecord> =
-            values::get_json(self.environment, &self.transaction, Name::Segments, &key)?;
-        for file in stored.iter().flat_map(SegmentRecord::files) {
-            self.changes.replaced.push(folder::segment_file(self.store.path(), table, file));
-        }
-        values::delete(self.environment, &mut self.transaction, Name::Segments, &key)
-    }
-
-    /// Removes all delta blocks.
-    pub(crate) fn remove_delta(&mut self, record: &mut TableRecord) -> Result<()> {
-        record.delta.clone().iter().try_for_each(|block| self.remove_block(record, block.id))
-    }
-
-    /// Removes dictionary versions that no segment of the table names.
-    pub(crate) fn remove_unused_dictionaries(&mut self, record: &TableRecord) -> Result<()> {
-        let (environment, table) = (self.environment, record.definition.id);
-        let used: HashSet<(ColumnId, u32)> = records::segments(environment, &self.transaction, record)?
-            .into_iter()
-            .flat_map(|(_, segment)| segment.dictionaries)
-            .collect();
-        for (column, version) in dictionaries::versions(environment, &self.transaction, table, None)? {
-            if !used.contains(&(column, version)) {
-                let key = records::dictionary_key(table, column, version);
-                values::delete(environment, &mut self.transaction, Name::Dictionaries, &key)?;
-            }
-        }
-        Ok(())
     }
 
     /// A column definition with the next free number for `definition`.

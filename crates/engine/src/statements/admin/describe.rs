@@ -61,7 +61,8 @@ pub(crate) fn show_tables(context: &StatementContext) -> Result<Outcome> {
     let mut found: Vec<[Option<String>; 3]> = Vec::new();
     let snapshots = [(Some(&context.snapshot), ""), (context.temp.as_ref(), "LOCAL TEMPORARY ")];
     for (snapshot, kind) in snapshots.into_iter().filter_map(|(snapshot, kind)| Some((snapshot?, kind))) {
-        let tables = snapshot.tables.keys().map(|name| (name, if kind.is_empty() { "BASE TABLE" } else { "TABLE" }));
+        let names = snapshot.definitions().map(|(name, _)| name);
+        let tables = names.map(|name| (name, if kind.is_empty() { "BASE TABLE" } else { "TABLE" }));
         let views = snapshot.views.keys().map(|name| (name, "VIEW"));
         found.extend(
             tables.chain(views).map(|(name, what)| {

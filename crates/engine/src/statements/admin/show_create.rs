@@ -26,8 +26,8 @@ pub(crate) fn run(context: &StatementContext, kind: &ShowCreateObject, name: &Ob
     let temp = context.temp.iter().filter(|_| !names_schema(&reference));
     let snapshots = temp.map(|temp| (temp, true)).chain([(&context.snapshot, false)]);
     for (snapshot, temporary) in snapshots {
-        let text = match (snapshot.tables.get(&name), snapshot.views.get(&name)) {
-            (Some(table), _) => table_statement(&table.definition, snapshot, temporary)?,
+        let text = match (snapshot.definition(&name), snapshot.views.get(&name)) {
+            (Some(definition), _) => table_statement(definition, snapshot, temporary)?,
             (None, Some(view)) => view_statement(view, temporary),
             (None, None) => continue,
         };
@@ -113,15 +113,15 @@ fn type_name(logical_type: &LogicalType) -> String {
 }
 
 fn foreign_key(definition: &TableDefinition, reference: &ReferenceDefinition, snapshot: &Snapshot) -> Result<String> {
-    let Some(referred) = snapshot.table_by_id(reference.table) else {
+    let Some((_, referred)) = snapshot.definitions().find(|(_, other)| other.id == reference.table) else {
         return Err(Error::Internal(format!("constraint '{}' refers to a table that is gone", reference.name)));
     };
     Ok(format!(
         "CONSTRAINT {} FOREIGN KEY {} REFERENCES {} {}",
         quoted(&reference.name),
         list(definition, &reference.columns),
-        full_name(&referred.definition.name),
-        list(&referred.definition, &reference.referred)
+        full_name(&referred.name),
+        list(referred, &reference.referred)
     ))
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn run(context: &StatementContext, statement: AlterTable) -> Re
     let own = context.clone();
     write(context, &target.store, move |transaction| {
         let base = transaction.base();
-        let table = base.tables.get(&target.table.definition.name).ok_or_else(|| own.unknown_table(&known))?;
+        let table = base.table(&target.table.definition.name)?.ok_or_else(|| own.unknown_table(&known))?;
         let mut changed = (*table.definition).clone();
         let rows = table.rows();
         for operation in &operations {
@@ -153,12 +153,12 @@ fn drop_column(snapshot: &Snapshot, definition: &mut TableDefinition, name: &str
     if definition.sort_by.contains(&id) {
         return used("the table is sorted by it".into());
     }
-    let refers = |other: &&std::sync::Arc<gingham_storage::snapshot::TableSnapshot>| {
-        let mut references = other.definition.references.iter();
+    let refers = |other: &TableDefinition| {
+        let mut references = other.references.iter();
         references.any(|reference| reference.table == definition.id && reference.referred.contains(&id))
     };
-    if let Some(other) = snapshot.tables.values().find(refers) {
-        return used(format!("table '{}' refers to it", other.definition.name));
+    if let Some((_, other)) = snapshot.definitions().find(|(_, other)| refers(other)) {
+        return used(format!("table '{}' refers to it", other.name));
     }
     if definition.columns.len() == 1 {
         return used(format!("it is the only one of table '{}'", definition.name));
@@ -205,7 +205,7 @@ fn rename_table(
     if to == definition.name {
         return Ok(());
     }
-    if scope.snapshot.tables.contains_key(&to) || scope.snapshot.views.contains_key(&to) {
+    if scope.snapshot.has_table(&to) || scope.snapshot.views.contains_key(&to) {
         return Err(Error::invalid(SqlState::DuplicateTable, format!("'{to}' already exists")));
     }
     if crate::session::system_tables::NAMES.contains(&to.table.as_str()) {

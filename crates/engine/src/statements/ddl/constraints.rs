@@ -244,17 +244,17 @@ fn resolve(
     let own: Vec<String> = reference.columns.iter().map(fold).collect();
     let columns = find_columns(definition, &own, "FOREIGN KEY")?;
     let referred_name = scope.context.name(&table_reference(&reference.foreign_table)?)?;
-    let target = match scope.snapshot.tables.get(&referred_name) {
+    let target = match scope.snapshot.definition(&referred_name) {
         // The table itself has no number before it is created, and is looked at as it will be.
         _ if referred_name == definition.name => definition,
-        Some(table) => &table.definition,
+        Some(referred) => referred,
         None => {
-            return Err(match scope.context.find_table(&referred_name) {
-                Some(_) => unsupported(format!(
+            return Err(match scope.context.has_table(&referred_name) {
+                true => unsupported(format!(
                     "a reference between a temporary and a permanent table ('{}' to '{referred_name}')",
                     definition.name
                 )),
-                None => scope.context.unknown_table(&referred_name),
+                false => scope.context.unknown_table(&referred_name),
             });
         }
     };

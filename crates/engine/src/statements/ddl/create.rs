@@ -81,7 +81,7 @@ pub(crate) async fn run(
     if place.snapshot.views.contains_key(&place.name) {
         return Err(Error::invalid(SqlState::DuplicateTable, format!("'{}' already exists and is a view", place.name)));
     }
-    let exists = place.snapshot.tables.contains_key(&place.name);
+    let exists = place.snapshot.has_table(&place.name);
     if exists && statement.if_not_exists {
         return Ok(if statement.query.is_some() { Outcome::Affected(0) } else { Outcome::Done });
     }
@@ -137,7 +137,7 @@ fn create(
     definition: TableDefinition,
     replace: bool,
 ) -> Result<u64> {
-    if replace && transaction.base().tables.contains_key(&definition.name) {
+    if replace && transaction.base().has_table(&definition.name) {
         transaction.drop_table(&definition.name)?;
     }
     Ok(transaction.create_table(definition)?)

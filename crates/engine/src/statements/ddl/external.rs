@@ -74,7 +74,7 @@ pub(crate) fn free_name(context: &StatementContext, reference: &TableReference) 
     if crate::session::system_tables::NAMES.contains(&name.table.as_str()) {
         return Err(Error::invalid(SqlState::ReservedName, format!("'{name}' is a system table; choose another name")));
     }
-    if context.find_table(&name).is_some() || crate::statements::is_view(context, &name) {
+    if context.has_table(&name) || crate::statements::is_view(context, &name) {
         return Err(Error::invalid(
             SqlState::DuplicateTable,
             format!("'{name}' already exists and is not an external table"),

@@ -108,7 +108,7 @@ fn free_name(snapshot: &Snapshot, definition: &TableDefinition, columns: &[Colum
 /// The table of a schema's index, and whether the index came with a constraint; of two with the name one that did not, since a
 /// constraint may take a name that an index has.
 fn find<'s>(snapshot: &'s Snapshot, schema: &str, name: &str) -> Option<(&'s TableDefinition, bool)> {
-    let tables = snapshot.tables.values().map(|table| &*table.definition);
+    let tables = snapshot.definitions().map(|(_, definition)| &**definition);
     let own = tables.filter(|table| table.name.schema == schema);
     let named = own.filter_map(|table| {
         let index = table.indexes.iter().find(|index| index.name == name)?;
@@ -141,9 +141,9 @@ pub(crate) async fn drop_indexes(context: &StatementContext, names: &[ObjectName
             Some((store, table, false)) => found.push((Arc::clone(store), table.id, place.table)),
             None if if_exists => {}
             None => {
-                let tables = stores.iter().flat_map(|(snapshot, _)| snapshot.tables.values());
+                let tables = stores.iter().flat_map(|(snapshot, _)| snapshot.definitions());
                 let known: Vec<String> =
-                    tables.flat_map(|table| table.definition.indexes.iter().map(|index| index.name.clone())).collect();
+                    tables.flat_map(|(_, table)| table.indexes.iter().map(|index| index.name.clone())).collect();
                 return Err(Error::invalid(
                     SqlState::UndefinedObject,
                     format!(

@@ -1,6 +1,6 @@
 //! Schemas, and what removes things: CREATE SCHEMA, DROP TABLE, DROP VIEW, DROP SCHEMA, TRUNCATE, OPTIMIZE.
 
-use crate::session::{BARE_NAMES, Outcome, StatementContext, TargetTable, did_you_mean, names_schema};
+use crate::session::{BARE_NAMES, Outcome, StatementContext, did_you_mean, names_schema};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::auto_layout;
@@ -109,7 +109,8 @@ async fn drop_schemas(context: &StatementContext, names: &[String], if_exists: b
                 format!("schema '{name}' does not exist{}", did_you_mean(name, schemas)),
             ));
         }
-        let mut inside = context.snapshot.tables.keys().chain(context.snapshot.views.keys());
+        let tables = context.snapshot.definitions().map(|(name, _)| name);
+        let mut inside = tables.chain(context.snapshot.views.keys());
         if !cascade && inside.any(|key| key.schema == *name) {
             return Err(Error::invalid(
                 SqlState::DependentObjectsStillExist,
@@ -171,8 +172,8 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
                 return names.iter().try_for_each(|name| Ok(transaction.drop_view(name)?));
             }
             let snapshot = transaction.base();
-            let tables = names.iter().filter_map(|name| snapshot.tables.get(name));
-            let tables = referring_first(tables.map(|table| Arc::clone(&table.definition)).collect());
+            let tables = names.iter().filter_map(|name| snapshot.definition(name));
+            let tables = referring_first(tables.cloned().collect());
             tables.iter().try_for_each(|table| Ok(transaction.drop_table(&table.name)?))
         })
         .await?;
@@ -190,7 +191,7 @@ fn find(context: &StatementContext, views: bool, reference: &TableReference) -> 
     let temp = context.temp.as_ref().zip(session.existing_temp_store()).filter(|_| !names_schema(reference));
     let kept = temp.into_iter().chain([(&context.snapshot, &session.engine.store)]);
     for (snapshot, store) in kept {
-        let (is_table, is_view) = (snapshot.tables.contains_key(&name), snapshot.views.contains_key(&name));
+        let (is_table, is_view) = (snapshot.has_table(&name), snapshot.views.contains_key(&name));
         if is_table && views {
             return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a table; use DROP TABLE")));
         }
@@ -219,7 +220,7 @@ fn find(context: &StatementContext, views: bool, reference: &TableReference) -> 
     Ok(None)
 }
 
-/// Runs TRUNCATE.
+/// Runs TRUNCATE, also of a table that can't be read.
 pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) -> Result<Outcome> {
     let Truncate { table_names, partitions, table: _, if_exists, identity, cascade, on_cluster } = statement;
     if partitions.is_some() || on_cluster.is_some() {
@@ -231,30 +232,30 @@ pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) ->
     if matches!(cascade, Some(CascadeOption::Cascade)) {
         return Err(unsupported("TRUNCATE with CASCADE".into()));
     }
-    let mut targets = Vec::new();
+    let mut targets: Vec<(Arc<Store>, Arc<TableDefinition>)> = Vec::new();
     for target in &table_names {
         let reference = table_reference(&target.name)?;
-        match crate::statements::writable(context, &target.name, "TRUNCATE") {
+        let target = crate::statements::refuse_others(context, &reference, "TRUNCATE");
+        match target.and_then(|()| context.defined(&reference)) {
             Ok(target) => targets.push(target),
             Err(_) if if_exists && !exists(context, &context.name(&reference)?) => {}
             Err(error) => return Err(error),
         }
     }
     let mut removed = 0;
-    while let Some(first) = targets.first() {
-        let store = Arc::clone(&first.store);
-        let (same, others) = targets.into_iter().partition(|target: &TargetTable| Arc::ptr_eq(&target.store, &store));
+    while let Some((store, _)) = targets.first() {
+        let store = Arc::clone(store);
+        let (same, others) = targets.into_iter().partition(|(other, _)| Arc::ptr_eq(other, &store));
         targets = others;
-        removed += write(context, &store, move |transaction| remove_all(transaction, &same)).await?;
+        removed += write(context, &store, move |transaction| remove_all(transaction, same)).await?;
     }
     Ok(Outcome::Affected(removed))
 }
 
 /// Truncates tables of one store, those that refer to others first.
-fn remove_all(transaction: &mut Transaction<'_>, targets: &[TargetTable]) -> Result<u64> {
-    let tables = targets.iter().map(|target| Arc::clone(&target.table.definition)).collect();
+fn remove_all(transaction: &mut Transaction<'_>, targets: Vec<(Arc<Store>, Arc<TableDefinition>)>) -> Result<u64> {
     let mut removed = 0;
-    for table in referring_first(tables) {
+    for table in referring_first(targets.into_iter().map(|(_, definition)| definition).collect()) {
         removed += transaction.truncate(table.id)?;
     }
     Ok(removed)
@@ -276,7 +277,7 @@ fn referring_first(mut tables: Vec<Arc<TableDefinition>>) -> Vec<Arc<TableDefini
 }
 
 pub(crate) fn exists(context: &StatementContext, name: &TableName) -> bool {
-    context.find_table(name).is_some()
+    context.has_table(name)
         || crate::statements::is_view(context, name)
         || (name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table))
 }

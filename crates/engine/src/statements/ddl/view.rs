@@ -22,7 +22,7 @@ pub(crate) async fn run(context: &StatementContext, statement: CreateView) -> Re
         return Err(Error::invalid(SqlState::SyntaxError, "OR REPLACE and IF NOT EXISTS exclude each other"));
     }
     let place = create::place(context, &table_reference(&name)?, temporary)?;
-    if place.snapshot.tables.contains_key(&place.name) {
+    if place.snapshot.has_table(&place.name) {
         return Err(Error::invalid(
             SqlState::DuplicateTable,
             format!("'{}' already exists and is a table", place.name),
@@ -75,7 +75,7 @@ async fn validate(
                 ),
             ));
         }
-        let is_temp = |temp: &Arc<Snapshot>| temp.tables.contains_key(&used) || temp.views.contains_key(&used);
+        let is_temp = |temp: &Arc<Snapshot>| temp.has_table(&used) || temp.views.contains_key(&used);
         let is_external = || used.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&used.table);
         let of_session = (!names_schema(&reference) && context.temp.as_ref().is_some_and(is_temp)) || is_external();
         if of_session && !temporary {

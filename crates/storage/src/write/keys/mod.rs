@@ -200,10 +200,15 @@ fn check_reference(
     new: &NewRows<'_>,
 ) -> Result<()> {
     let itself = reference.table == definition.id;
-    let referred = if itself { Arc::clone(left.table) } else { transaction.current(reference.table)? };
-    let encoder = KeyEncoder::new(&referred.definition, &reference.referred)?;
+    // One that can't be read is not needed when no key is looked for.
+    let referred = if itself { Ok(Arc::clone(left.table)) } else { transaction.current(reference.table) };
+    let referred_definition = match &referred {
+        Ok(table) => Arc::clone(&table.definition),
+        Err(_) => Arc::new(transaction.record(reference.table)?.definition),
+    };
+    let encoder = KeyEncoder::new(&referred_definition, &reference.referred)?;
     let mut keys = KeySet::default();
-    let mut lists = Lists::new(&referred.definition, &reference.referred);
+    let mut lists = Lists::new(&referred_definition, &reference.referred);
     new.for_each(&reference.columns, |columns| {
         for (row, bytes, hash) in encoder.encode(columns)?.with_hashes(&reference.referred)? {
             if keys.insert(bytes, hash) {
@@ -220,6 +225,7 @@ fn check_reference(
     }
     if !keys.all_marked() {
         let predicate = lists.predicate(definition, &reference.columns, Some(new));
+        let referred = referred?;
         let left = Left { table: &referred, gone: if itself { left.gone } else { &[] } };
         let mut found = Vec::new();
         let search = Search { columns: &reference.referred, encoder: &encoder, keys: &keys, predicate };
@@ -242,8 +248,8 @@ fn check_reference(
                     show_names(definition, &reference.columns),
                     show(columns, row),
                     definition.name,
-                    show_names(&referred.definition, &reference.referred),
-                    referred.definition.name,
+                    show_names(&referred_definition, &reference.referred),
+                    referred_definition.name,
                     reference.name
                 ),
             )),

@@ -155,7 +155,7 @@ impl Ingest {
         let rows = written.rows;
         writing.load(&store, written, move |transaction| {
             let definition = table.definition.as_ref().clone();
-            if replace && transaction.base().tables.contains_key(&definition.name) {
+            if replace && transaction.base().has_table(&definition.name) {
                 transaction.drop_table(&definition.name)?;
             }
             Ok(transaction.create_table(definition)?)
