@@ -25,6 +25,7 @@ mod lookup_tables;
 mod many_writers;
 mod of_unions;
 mod oracle;
+mod percentiles;
 mod pipelines;
 mod predicate_order;
 mod prepared;
@@ -40,6 +41,7 @@ mod sql_states;
 mod statements;
 mod subquery_values;
 mod transactions;
+mod under_limits;
 mod upstream;
 mod vacuum;
 
