@@ -4,7 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `equal_windows` | window functions that became the same are refused |
-//! | `joins_in_memory` | joins of all pairs double or lose rows where memory is refused |
+//! | `joins_in_memory` | joins that look at all pairs double or lose rows where memory is refused |
 //! | `lists_of_columns` | `IN` with columns in its list is taken for a constant |
 //! | `one_group` | conditions about no column go below an aggregation without keys |
 //! | `ordered_strings` | `string_agg` in two orders is refused |
