@@ -24,6 +24,7 @@
 //! | `equality/` | values that are equal and look different |
 //! | `guards/` | what CASE, AND, OR and FILTER guard does not fail |
 //! | `temporal/` | dates, times and intervals |
+//! | `percentiles/` | percentile_cont, percentile_disc and median |
 //! | `functions/`, `windows/` | other functions of ours |
 
 pub mod advisor;
@@ -42,6 +43,7 @@ mod guards;
 pub mod lab;
 pub mod load;
 mod optimizer;
+mod percentiles;
 mod recording;
 mod rewrite;
 mod session;

@@ -60,6 +60,7 @@ const RULES: &[Rules] = &[
             "rewrite",
             "functions",
             "temporal",
+            "percentiles",
             "casts",
             "text",
             "recording",

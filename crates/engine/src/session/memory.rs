@@ -16,6 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What the names of operators that hand rows to other partitions start with.
 const BETWEEN_PARTITIONS: &str = "RepartitionExec";
 
+/// What the names of joins that look at all pairs of rows start with.
+const OF_ALL_PAIRS: &str = "NestedLoopJoin";
+
 /// Grants memory while the limit allows it; the cache gives way first.
 #[derive(Debug)]
 pub(crate) struct BudgetPool {
@@ -42,9 +45,11 @@ impl BudgetPool {
     }
 
     fn refusal(&self, reservation: &MemoryReservation, additional: usize) -> DataFusionError {
+        let name = reservation.consumer().name();
+        let also =
+            if name.starts_with(OF_ALL_PAIRS) { ", or join by an equality: all of one side is kept" } else { "" };
         DataFusionError::ResourcesExhausted(format!(
-            "{} holds {} and needs {} more, while all queries hold {} of gingham.memory_limit = {}",
-            reservation.consumer().name(),
+            "{name} holds {} and needs {} more, while all queries hold {} of gingham.memory_limit = {}; SET gingham.memory_limit to more{also}",
             human_readable_size(reservation.size()),
             human_readable_size(additional),
             human_readable_size(self.budget.reserved()),

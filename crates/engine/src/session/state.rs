@@ -4,13 +4,14 @@ use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, chec
 use crate::casts::OwnCasts;
 use crate::compile::CompilePipelines;
 use crate::datafusion::fixes::{
-    EqualWindows, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, SharedThresholds, UnlimitOneGroup,
-    UnwaitedJoins, YieldingJoins,
+    EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, SharedThresholds,
+    UnlimitOneGroup, UnwaitedJoins, YieldingJoins,
 };
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
 use crate::equality::OneForm;
 use crate::guards::GuardExpressions;
 use crate::optimizer::JoinOrder;
+use crate::percentiles::{WithinGroup, percentiles};
 use crate::recording::clear_workload;
 use crate::session::settings::merge_reserve;
 use crate::session::{Engine, Settings};
@@ -73,7 +74,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_physical_optimizer_rules(physical_rules(engine));
     // The last function of a name counts.
     let sums = [Arc::new(checked_sum()), Arc::new(exact_average())];
-    builder.aggregate_functions().get_or_insert_default().extend(sums);
+    builder.aggregate_functions().get_or_insert_default().extend(sums.into_iter().chain(percentiles()));
     builder
         .scalar_functions()
         .get_or_insert_default()
@@ -82,6 +83,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
     builder.expr_planners().get_or_insert_default().insert(1, Arc::new(temporal::TemporalOperators));
     builder.expr_planners().get_or_insert_default().insert(2, Arc::new(OrderedStrings));
+    builder.expr_planners().get_or_insert_default().insert(3, Arc::new(WithinGroup));
     builder.build()
 }
 
@@ -148,7 +150,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
     let mut later = rules.split_off(at);
     later.insert(later.len().min(1), Arc::new(SharedThresholds));
     later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(UnwaitedJoins), Arc::new(GatherJoinKeys)]);
-    later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(YieldingJoins)]);
+    later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(YieldingJoins), Arc::new(JoinsInMemory)]);
     let seen = |rule: Rule| match rule.name() {
         name if [marks.name(), projections.name(), guards.name()].contains(&name) => rule,
         _ => spared(rule),

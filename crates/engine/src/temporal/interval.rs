@@ -11,7 +11,7 @@ pub(super) const DAY: i64 = 86_400_000_000_000;
 const MONTH: i128 = 30;
 
 /// The length of an interval in nanoseconds: two are equal when these are.
-pub(super) fn length(interval: IntervalMonthDayNano) -> i128 {
+pub(crate) fn length(interval: IntervalMonthDayNano) -> i128 {
     let days = i128::from(interval.months) * MONTH + i128::from(interval.days);
     days * i128::from(DAY) + i128::from(interval.nanoseconds)
 }
@@ -44,6 +44,15 @@ pub(super) fn add(a: IntervalMonthDayNano, b: IntervalMonthDayNano) -> Result<In
 /// The difference of two.
 pub(super) fn subtract(a: IntervalMonthDayNano, b: IntervalMonthDayNano) -> Result<IntervalMonthDayNano> {
     checked(a.months.checked_sub(b.months), a.days.checked_sub(b.days), a.nanoseconds.checked_sub(b.nanoseconds))
+}
+
+/// What lies so far on the way from one to another: 0 is the first, 1 the second.
+pub(crate) fn between(
+    first: IntervalMonthDayNano,
+    second: IntervalMonthDayNano,
+    share: f64,
+) -> Result<IntervalMonthDayNano> {
+    add(first, multiply(subtract(second, first)?, share)?)
 }
 
 /// The interval with the other sign.

@@ -27,6 +27,7 @@ mod lookup_tables;
 mod many_writers;
 mod of_unions;
 mod oracle;
+mod percentiles;
 mod pipelines;
 mod predicate_order;
 mod prepared;
@@ -43,6 +44,7 @@ mod statement_tables;
 mod statements;
 mod subquery_values;
 mod transactions;
+mod under_limits;
 mod upstream;
 mod vacuum;
 

@@ -4,6 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `equal_windows` | window functions that became the same are refused |
+//! | `joins_in_memory` | joins that look at all pairs double or lose rows where memory is refused |
 //! | `lists_of_columns` | `IN` with columns in its list is taken for a constant |
 //! | `one_group` | conditions about no column go below an aggregation without keys |
 //! | `ordered_strings` | `string_agg` in two orders is refused |
@@ -13,6 +14,7 @@
 //! | `zeros_in_lists` | -0.0 is not found among the 0.0 of a list |
 
 mod equal_windows;
+mod joins_in_memory;
 mod lists_of_columns;
 mod one_group;
 mod ordered_strings;
@@ -22,6 +24,7 @@ mod yielding_joins;
 mod zeros_in_lists;
 
 pub(crate) use equal_windows::EqualWindows;
+pub(crate) use joins_in_memory::JoinsInMemory;
 pub(crate) use lists_of_columns::ListsOfColumns;
 pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use ordered_strings::OrderedStrings;
