@@ -7,6 +7,7 @@ use crate::session::{TransactionStatus, wait};
 use crate::sql::split;
 use crate::{QueryResult, Result, load, statements};
 use datafusion::common::TableReference;
+use gingham_storage::panics::guarded;
 use gingham_storage::snapshot::TableSnapshot;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -257,7 +258,8 @@ impl Connection {
         let cancel = handle.token().part();
         cancel.check()?;
         let _running = self.session.running.enter(cancel.clone());
-        load::load_files(&self.session.begin(cancel)?, files, options, None)
+        let context = self.session.begin(cancel)?;
+        guarded(|| load::load_files(&context, files, options, None))
     }
 
     /// A handle that cancels whatever this connection runs, from any thread.
@@ -297,7 +299,8 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn table(&self, name: &str) -> Result<Arc<TableSnapshot>> {
-        Ok(self.context()?.table(&TableReference::parse_str(name))?.table)
+        let context = self.context()?;
+        guarded(|| Ok(context.table(&TableReference::parse_str(name))?.table))
     }
 
     fn context(&self) -> Result<StatementContext> {

@@ -18,6 +18,7 @@ use datafusion::catalog::SchemaProvider;
 use datafusion::common::ScalarValue;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, SetExpr, Statement as Sql, Value};
+use gingham_storage::panics::guarded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,7 +49,8 @@ impl Prepared {
         if own {
             self.run_text("BEGIN")?;
         }
-        let ran = self.for_all(lists, handle);
+        // Lists are the program's, which may panic: the transaction ends all the same.
+        let ran = guarded(|| self.for_all(lists, handle));
         if own {
             self.run_text(if ran.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         }

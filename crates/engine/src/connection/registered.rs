@@ -9,6 +9,7 @@ use crate::{Error, Result};
 use arrow::array::{RecordBatch, RecordBatchReader};
 use datafusion::catalog::SchemaProvider;
 use gingham_storage::SqlState;
+use gingham_storage::panics::guarded;
 use std::sync::Arc;
 
 impl Connection {
@@ -98,7 +99,7 @@ impl Connection {
 
     fn put(&self, name: &str, table: RegisteredTable) -> Result<()> {
         let context = self.session().begin(CancelToken::new())?;
-        let name = free_name(&context, &name.into())?;
+        let name = guarded(|| free_name(&context, &name.into()))?;
         let externals = &context.session.externals;
         externals.deregister_table(&name.table)?;
         externals.register_table(name.table, Arc::new(table))?;

@@ -57,6 +57,7 @@ use crate::recording::Recording;
 use crate::statements::Statement;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::SessionState;
+use gingham_storage::panics::guarded;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
@@ -135,9 +136,11 @@ impl Session {
 
     /// Pins the latest snapshots, or those of the transaction, for one statement.
     pub(crate) fn begin(self: &Arc<Self>, cancel: CancelToken) -> Result<StatementContext> {
-        let context = StatementContext::new(Arc::clone(self), cancel)?;
-        context.require_live()?;
-        Ok(context)
+        guarded(|| {
+            let context = StatementContext::new(Arc::clone(self), cancel)?;
+            context.require_live()?;
+            Ok(context)
+        })
     }
 
     /// Whether statements are recorded.
