@@ -8,6 +8,7 @@ use crate::result::CoreResult;
 use crate::wait::wait;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use gingham::load::LoadOptions;
+use gingham::storage::panics::{self, Panic};
 use gingham::{Connection, Database, DatabaseOptions, StatementHandle, TransactionStatus, Values};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -156,7 +157,7 @@ impl CoreConnection {
     fn register_arrow(&self, py: Python<'_>, name: &str, stream: PyRecordBatchReader, once: bool) -> PyResult<()> {
         let connection = self.get(py)?;
         let reader = stream.into_reader()?;
-        let registered = py.detach(|| {
+        let register = || {
             if once {
                 return connection.register_stream(name, reader);
             }
@@ -166,8 +167,8 @@ impl CoreConnection {
                 batches.push(RecordBatch::new_empty(schema));
             }
             connection.register(name, batches)
-        });
-        registered.map_err(|error| raised(py, &error))
+        };
+        py.detach(|| panics::guarded(register)).map_err(|error| raised(py, &error))
     }
 
     /// Lets columns of NumPy arrays stand for a table; see `from_numpy` for what a column is.
@@ -269,7 +270,7 @@ fn join<T: Send>(
     work: impl FnOnce() -> gingham::Result<T> + Send,
 ) -> PyResult<T> {
     std::thread::scope(|scope| {
-        let thread = scope.spawn(work);
+        let thread = scope.spawn(|| panics::guarded(work));
         let mut pause = Duration::from_micros(20);
         while !thread.is_finished() {
             py.detach(|| std::thread::sleep(pause));
@@ -280,7 +281,8 @@ fn join<T: Send>(
                 return Err(signal);
             }
         }
-        thread.join().map_err(|_| misuse(py, "a thread panicked"))?.map_err(|error| raised(py, &error))
+        let ended = thread.join().unwrap_or_else(|payload| Err(Panic::of(payload.as_ref()).into()));
+        ended.map_err(|error| raised(py, &error))
     })
 }
 

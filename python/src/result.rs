@@ -8,7 +8,8 @@ use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchReader, StructArra
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::error::ArrowError;
 use futures::StreamExt;
-use gingham::storage::LogicalType;
+use gingham::lab::{PanicPoint, pass};
+use gingham::storage::{LogicalType, panics};
 use gingham::{QueryResult, StatementHandle};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -125,7 +126,7 @@ impl CoreResult {
         let mut rows = Vec::new();
         while rows.len() < most {
             let Some(batch) = self.portion(py, most - rows.len())? else { break };
-            let columns = batch.columns().iter().map(texts).collect::<gingham::Result<Vec<_>>>();
+            let columns = panics::guarded(|| batch.columns().iter().map(texts).collect::<gingham::Result<Vec<_>>>());
             let columns = columns.map_err(|error| raised(py, &error))?;
             rows.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
         }
@@ -155,7 +156,15 @@ impl CoreResult {
         let result = if views { result } else { result.with_plain_strings() };
         let reader = Batches { schema: result.schema(), current, result };
         let field = Arc::new(Field::new_struct("", reader.schema().fields().clone(), false));
-        let arrays = reader.map(|batch| Ok(Arc::new(StructArray::from(batch?)) as ArrayRef));
+        // Its readers are written in C, through which no panic may go.
+        let mut batches = reader.fuse();
+        let arrays = std::iter::from_fn(move || {
+            let next = panics::caught(|| {
+                pass(PanicPoint::Show);
+                Some(batches.next()?.map(|batch| Arc::new(StructArray::from(batch)) as ArrayRef))
+            });
+            next.unwrap_or_else(|panic| Some(Err(ArrowError::ExternalError(Box::new(gingham::Error::from(panic))))))
+        });
         Ok(to_stream_pycapsule(py, Box::new(ArrayIterator::new(arrays, field)), requested_schema)?)
     }
 

@@ -5,6 +5,8 @@ use crate::interrupt::Running;
 use crate::output::Format;
 use crate::spinner::Spinner;
 use gingham::Connection;
+use gingham::lab::{PanicPoint, pass};
+use gingham::storage::panics::guarded;
 use std::io::{BufRead, BufWriter, Stdout, Write};
 use std::time::{Duration, Instant};
 
@@ -95,7 +97,7 @@ impl Runner {
         let mut from = 0;
         for (index, statement) in statements.iter().enumerate() {
             let start = text[from..].find(statement.as_str()).map_or(from, |found| from + found);
-            let result = self.statement(statement);
+            let result = guarded(|| self.statement(statement));
             let flushed = self.out.flush().map_err(Failure::from);
             result.map_err(|failure| {
                 let line = 1 + before.lines + text[..start].bytes().filter(|byte| *byte == b'\n').count();
@@ -129,6 +131,7 @@ impl Runner {
         while let Some(batch) = next {
             let batch = batch?;
             rows += batch.num_rows() as u64;
+            pass(PanicPoint::Show);
             if has_rows {
                 writer.batch(&mut self.out, &batch)?;
             }
