@@ -3,7 +3,7 @@
 use crate::error::{not_offered, told, unknown_option, wrong_argument, wrong_state};
 use crate::options;
 use crate::rows::reader_of;
-use crate::statement::AdbcStatement;
+use crate::statement::PlainStatement;
 use crate::{info, objects};
 use adbc_core::error::Result;
 use adbc_core::options::{InfoCode, IsolationLevel, ObjectDepth, OptionConnection, OptionValue};
@@ -23,12 +23,9 @@ pub(crate) const SCHEMA: &str = "public";
 /// Kinds of tables, as GetObjects and GetTableTypes name them.
 pub(crate) const TABLE_TYPES: [&str; 3] = ["BASE TABLE", "VIEW", "LOCAL TEMPORARY"];
 
-/// A connection. It commits each statement, unless its option `adbc.connection.autocommit` is false: then a transaction begins with
-/// the first statement after a commit or rollback.
-///
-/// Settings of SQL are options: `gingham.threads` is `SET gingham.threads`.
+/// A connection, as `guarded` describes it.
 #[derive(Debug)]
-pub struct AdbcConnection {
+pub struct PlainConnection {
     shared: Arc<Shared>,
 }
 
@@ -61,7 +58,7 @@ impl Shared {
     }
 }
 
-impl AdbcConnection {
+impl PlainConnection {
     pub(crate) fn new(connection: gingham::Connection) -> Self {
         Self { shared: Arc::new(Shared { connection, autocommit: AtomicBool::new(true) }) }
     }
@@ -76,7 +73,7 @@ impl AdbcConnection {
     }
 }
 
-impl Optionable for AdbcConnection {
+impl Optionable for PlainConnection {
     type Option = OptionConnection;
 
     fn set_option(&mut self, key: OptionConnection, value: OptionValue) -> Result<()> {
@@ -133,11 +130,11 @@ impl CancelHandle for CancelsConnection {
     }
 }
 
-impl Connection for AdbcConnection {
-    type StatementType = AdbcStatement;
+impl Connection for PlainConnection {
+    type StatementType = PlainStatement;
 
-    fn new_statement(&mut self) -> Result<AdbcStatement> {
-        Ok(AdbcStatement::new(Arc::clone(&self.shared)))
+    fn new_statement(&mut self) -> Result<PlainStatement> {
+        Ok(PlainStatement::new(Arc::clone(&self.shared)))
     }
 
     fn get_cancel_handle(&self) -> Box<dyn CancelHandle> {

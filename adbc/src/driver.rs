@@ -1,6 +1,6 @@
 //! The driver, and a database that it opens.
 
-use crate::connection::AdbcConnection;
+use crate::connection::PlainConnection;
 use crate::error::{not_offered, told, unknown_option};
 use crate::options;
 use adbc_core::error::Result;
@@ -17,49 +17,35 @@ const THREADS: &str = "gingham.threads";
 /// The key of the option that opens a database for reading alone.
 const READ_ONLY: &str = "gingham.read_only";
 
-/// Gingham as a driver.
-///
-/// ```
-/// use gingham_adbc::GinghamDriver;
-/// use gingham_adbc::adbc_core::{Connection, Database, Driver, Statement};
-///
-/// let database = GinghamDriver::default().new_database()?;
-/// let mut statement = database.new_connection()?.new_statement()?;
-/// statement.set_sql_query("SELECT 42 AS answer")?;
-/// assert_eq!(statement.execute()?.map(|batch| batch.expect("rows").num_rows()).sum::<usize>(), 1);
-/// # Ok::<(), gingham_adbc::adbc_core::error::Error>(())
-/// ```
+/// The driver, whose panics are others' to catch.
 #[derive(Debug, Default)]
-pub struct GinghamDriver;
+pub struct PlainDriver;
 
-impl Driver for GinghamDriver {
-    type DatabaseType = AdbcDatabase;
+impl Driver for PlainDriver {
+    type DatabaseType = PlainDatabase;
 
-    fn new_database(&mut self) -> Result<AdbcDatabase> {
-        Ok(AdbcDatabase::default())
+    fn new_database(&mut self) -> Result<PlainDatabase> {
+        Ok(PlainDatabase::default())
     }
 
     fn new_database_with_opts(
         &mut self,
         opts: impl IntoIterator<Item = (OptionDatabase, OptionValue)>,
-    ) -> Result<AdbcDatabase> {
-        let mut database = AdbcDatabase::default();
+    ) -> Result<PlainDatabase> {
+        let mut database = PlainDatabase::default();
         opts.into_iter().try_for_each(|(key, value)| database.set_option(key, value))?;
         Ok(database)
     }
 }
 
-/// A database folder, or a temporary database where no `uri` is given; opened by its first connection.
-///
-/// Options: `uri` (a path, with `file:` before it or not, or `:memory:`), `gingham.memory_limit` (bytes), `gingham.threads`,
-/// `gingham.read_only`, all of which hold from the first connection on.
+/// A database, opened by its first connection.
 #[derive(Debug, Default)]
-pub struct AdbcDatabase {
+pub struct PlainDatabase {
     options: BTreeMap<String, String>,
     opened: Mutex<Option<gingham::Database>>,
 }
 
-impl AdbcDatabase {
+impl PlainDatabase {
     fn open(&self) -> Result<gingham::Database> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(database) = opened.as_ref() {
@@ -85,7 +71,7 @@ fn path_of(uri: &str) -> &str {
     path.strip_prefix("//").unwrap_or(path)
 }
 
-impl Optionable for AdbcDatabase {
+impl Optionable for PlainDatabase {
     type Option = OptionDatabase;
 
     fn set_option(&mut self, key: OptionDatabase, value: OptionValue) -> Result<()> {
@@ -117,17 +103,17 @@ impl Optionable for AdbcDatabase {
     options::only_texts!(OptionDatabase);
 }
 
-impl Database for AdbcDatabase {
-    type ConnectionType = AdbcConnection;
+impl Database for PlainDatabase {
+    type ConnectionType = PlainConnection;
 
-    fn new_connection(&self) -> Result<AdbcConnection> {
-        Ok(AdbcConnection::new(self.open()?.connect()))
+    fn new_connection(&self) -> Result<PlainConnection> {
+        Ok(PlainConnection::new(self.open()?.connect()))
     }
 
     fn new_connection_with_opts(
         &self,
         opts: impl IntoIterator<Item = (OptionConnection, OptionValue)>,
-    ) -> Result<AdbcConnection> {
+    ) -> Result<PlainConnection> {
         let mut connection = self.new_connection()?;
         opts.into_iter().try_for_each(|(key, value)| connection.set_option(key, value))?;
         Ok(connection)

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `error` | errors with their status and SQLSTATE |
 //! | `options` | values of options |
+//! | `guarded` | all of it as programs get it, with panics as errors |
 //! | `driver` | the driver and a database |
 //! | `connection` | a connection: transactions, and what it tells of the database |
 //! | `statement` | queries and changes, with parameters |
@@ -15,6 +16,7 @@
 mod connection;
 mod driver;
 mod error;
+mod guarded;
 mod info;
 mod ingest;
 mod objects;
@@ -22,9 +24,7 @@ mod options;
 mod rows;
 mod statement;
 
-pub use connection::AdbcConnection;
-pub use driver::{AdbcDatabase, GinghamDriver};
-pub use statement::AdbcStatement;
+pub use guarded::{AdbcConnection, AdbcDatabase, AdbcStatement, GinghamDriver, Guarded};
 
 #[doc(hidden)]
 pub use adbc_core;

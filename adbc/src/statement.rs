@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The key of the option that gives strings as Utf8View and bytes as BinaryView, as the engine has them.
 const VIEWS: &str = "gingham.string_views";
 
-/// A statement. Its parameters are bound as the rows of a batch or a stream, for each of which it is run.
-pub struct AdbcStatement {
+/// A statement, as `guarded` describes it.
+pub struct PlainStatement {
     shared: Arc<Shared>,
     sql: Option<String>,
     prepared: Option<Prepared>,
@@ -51,13 +51,13 @@ impl CancelHandle for CancelsStatement {
     }
 }
 
-impl std::fmt::Debug for AdbcStatement {
+impl std::fmt::Debug for PlainStatement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AdbcStatement").field("sql", &self.sql).field("target", &self.target).finish_non_exhaustive()
+        f.debug_struct("PlainStatement").field("sql", &self.sql).field("target", &self.target).finish_non_exhaustive()
     }
 }
 
-impl AdbcStatement {
+impl PlainStatement {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let (target, running) = (Target::default(), Arc::default());
         Self { shared, sql: None, prepared: None, bound: None, target, views: false, running }
@@ -103,7 +103,7 @@ impl AdbcStatement {
     }
 }
 
-impl Optionable for AdbcStatement {
+impl Optionable for PlainStatement {
     type Option = OptionStatement;
 
     fn set_option(&mut self, key: OptionStatement, value: OptionValue) -> Result<()> {
@@ -143,7 +143,7 @@ impl Optionable for AdbcStatement {
     options::only_texts!(OptionStatement);
 }
 
-impl Statement for AdbcStatement {
+impl Statement for PlainStatement {
     fn bind(&mut self, batch: RecordBatch) -> Result<()> {
         self.bound = Some(reader_of(batch));
         Ok(())

@@ -1,6 +1,6 @@
 //! Rows and frames to a table, all of them at once when the appender is finished.
 
-use crate::error::{misuse, raised};
+use crate::error::{guarded, misuse, raised};
 use crate::from_numpy;
 use crate::from_python::scalar;
 use gingham::Appender;
@@ -39,7 +39,8 @@ impl CoreAppender {
 impl CoreAppender {
     /// Appends one row.
     fn append_row(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
-        let values = values.try_iter()?.map(|value| scalar(py, &value?)).collect::<PyResult<Vec<_>>>()?;
+        let values =
+            guarded(py, || values.try_iter()?.map(|value| scalar(py, &value?)).collect::<PyResult<Vec<_>>>())?;
         self.with(py, |appender| appender.append_row(&values))
     }
 

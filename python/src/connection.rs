@@ -8,6 +8,7 @@ use crate::result::CoreResult;
 use crate::tables::{self, CoreTables};
 use crate::wait::wait;
 use gingham::load::LoadOptions;
+use gingham::storage::panics::{self, Panic};
 use gingham::{Connection, Database, DatabaseOptions, StatementHandle, TransactionStatus, Values};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -176,9 +177,11 @@ impl CoreConnection {
     fn register_arrow(&self, py: Python<'_>, name: &str, stream: PyRecordBatchReader, once: bool) -> PyResult<()> {
         let connection = self.get(py)?;
         let registered = if once {
-            connection.register_stream(name, stream.into_reader()?)
+            let reader = stream.into_reader()?;
+            panics::guarded(|| connection.register_stream(name, reader))
         } else {
-            connection.register(name, tables::batches_of_stream(py, stream)?)
+            let batches = tables::batches_of_stream(py, stream)?;
+            panics::guarded(|| connection.register(name, batches))
         };
         registered.map_err(|error| raised(py, &error))
     }
@@ -288,7 +291,7 @@ fn join<T: Send>(
     work: impl FnOnce() -> gingham::Result<T> + Send,
 ) -> PyResult<T> {
     std::thread::scope(|scope| {
-        let thread = scope.spawn(work);
+        let thread = scope.spawn(|| panics::guarded(work));
         let mut pause = Duration::from_micros(20);
         while !thread.is_finished() {
             py.detach(|| std::thread::sleep(pause));
@@ -299,7 +302,8 @@ fn join<T: Send>(
                 return Err(signal);
             }
         }
-        thread.join().map_err(|_| misuse(py, "a thread panicked"))?.map_err(|error| raised(py, &error))
+        let ended = thread.join().unwrap_or_else(|payload| Err(Panic::of(payload.as_ref()).into()));
+        ended.map_err(|error| raised(py, &error))
     })
 }
 

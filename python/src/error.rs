@@ -1,6 +1,7 @@
 //! Errors as the exceptions of DB-API 2.0, by the class of their SQLSTATE.
 
 use gingham::Error;
+use gingham::storage::panics::caught;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -35,6 +36,11 @@ pub(crate) fn unfit(py: Python<'_>, text: &str) -> PyErr {
 /// A type of Python or Arrow that is not offered.
 pub(crate) fn unsupported(py: Python<'_>, text: &str) -> PyErr {
     raise(py, "NotSupportedError", text, Some("0A000"), None)
+}
+
+/// Does `work`; a panic in it is raised as the engine's error, where pyo3 would raise what no `except Exception` catches.
+pub(crate) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    caught(work).unwrap_or_else(|panic| Err(raised(py, &panic.into())))
 }
 
 fn raise(py: Python<'_>, class: &str, text: &str, sqlstate: Option<&str>, position: Option<(u32, u32)>) -> PyErr {

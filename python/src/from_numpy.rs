@@ -4,7 +4,7 @@
 //! array of that type, `timestamp` for one of 64-bit integers with unit and zone as `extra`, `arrow` for an array of Arrow's, and
 //! `object` for one of Python's values, which are all of one class. `mask` is true where a value is missing, or None.
 
-use crate::error::{unfit, unsupported};
+use crate::error::{guarded, unfit, unsupported};
 use crate::from_python::{self, classes};
 use arrow::array::{
     Array, ArrayRef, BinaryViewBuilder, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
@@ -17,6 +17,7 @@ use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Schema,
     TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use gingham::lab::{PanicPoint, pass};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyType};
@@ -25,6 +26,13 @@ use std::sync::Arc;
 
 /// The batch of some columns.
 pub(crate) fn batch(py: Python<'_>, columns: &Bound<'_, PyList>, rows: usize) -> PyResult<RecordBatch> {
+    guarded(py, || {
+        pass(PanicPoint::Show);
+        batch_of(py, columns, rows)
+    })
+}
+
+fn batch_of(py: Python<'_>, columns: &Bound<'_, PyList>, rows: usize) -> PyResult<RecordBatch> {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for own in columns {
         let (name, kind, values, mask, extra): (String, String, Bound<'_, PyAny>, Bound<'_, PyAny>, Bound<'_, PyAny>) =

@@ -1,6 +1,7 @@
 //! Values of Python as parameters: by their classes, without loss, or refused by class.
 
-use crate::error::{unfit, unsupported};
+use crate::error::{guarded, unfit, unsupported};
+use gingham::lab::{PanicPoint, pass};
 use gingham::{ScalarValue, Values};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -16,6 +17,13 @@ const DAY_MICROS: i64 = 86_400_000_000;
 
 /// The values of a statement's parameters: a sequence in order, or a mapping by name.
 pub(crate) fn values_of(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Values> {
+    guarded(py, || {
+        pass(PanicPoint::Show);
+        values_in(py, values)
+    })
+}
+
+fn values_in(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Values> {
     if let Ok(named) = values.cast::<PyMapping>() {
         let mut own = Vec::new();
         for pair in named.items()? {

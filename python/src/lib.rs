@@ -40,5 +40,18 @@ fn _internal(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tables::CoreTables>()?;
     module.add_class::<appender::CoreAppender>()?;
     module.add_function(wrap_pyfunction!(connection::open, module)?)?;
+    #[cfg(debug_assertions)]
+    module.add_function(wrap_pyfunction!(panic_at, module)?)?;
     Ok(())
+}
+
+/// Lets the thread panic that passes a point next, after so many others; an unknown one lets none. True when one waited. For tests:
+/// builds for users have no such function.
+#[cfg(debug_assertions)]
+#[pyfunction]
+fn panic_at(point: &str, after: u32) -> bool {
+    let waited = gingham::lab::disarm();
+    let known = gingham::lab::PanicPoint::ALL.iter().find(|known| known.name() == point);
+    known.inspect(|point| gingham::lab::panic_at(**point, after));
+    waited
 }

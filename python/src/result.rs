@@ -7,7 +7,7 @@ use crate::to_python::tuples;
 use crate::wait::wait;
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Field, SchemaRef};
-use gingham::storage::LogicalType;
+use gingham::storage::{LogicalType, panics};
 use gingham::{QueryResult, StatementHandle, plain_strings};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -148,7 +148,7 @@ impl CoreResult {
         let mut rows = Vec::new();
         while rows.len() < most {
             let Some(batch) = self.portion(py, most - rows.len())? else { break };
-            let columns = batch.columns().iter().map(texts).collect::<gingham::Result<Vec<_>>>();
+            let columns = panics::guarded(|| batch.columns().iter().map(texts).collect::<gingham::Result<Vec<_>>>());
             let columns = columns.map_err(|error| raised(py, &error))?;
             rows.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
         }

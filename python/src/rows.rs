@@ -7,6 +7,8 @@ use arrow::compute::cast;
 use arrow::datatypes::{Field, SchemaRef};
 use arrow::error::ArrowError;
 use futures::StreamExt;
+use gingham::lab::{PanicPoint, pass};
+use gingham::storage::panics;
 use gingham::{QueryResult, StatementHandle};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -63,7 +65,15 @@ impl Batches {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let field = Arc::new(Field::new_struct("", self.schema.fields().clone(), false));
-        let arrays = self.map(|batch| Ok(Arc::new(StructArray::from(batch?)) as ArrayRef));
+        // Its readers are written in C, through which no panic may go.
+        let mut batches = self.fuse();
+        let arrays = std::iter::from_fn(move || {
+            let next = panics::caught(|| {
+                pass(PanicPoint::Show);
+                Some(batches.next()?.map(|batch| Arc::new(StructArray::from(batch)) as ArrayRef))
+            });
+            next.unwrap_or_else(|panic| Some(Err(ArrowError::ExternalError(Box::new(gingham::Error::from(panic))))))
+        });
         Ok(to_stream_pycapsule(py, Box::new(ArrayIterator::new(arrays, field)), requested_schema)?)
     }
 }

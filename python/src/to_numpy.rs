@@ -4,18 +4,27 @@
 //! of 64-bit integers for a timestamp (`extra` is unit and zone) and a date (`extra` is `("D", None)`), or of objects. `mask` is
 //! true where NULL is, and None where nothing is.
 
+use crate::error::guarded;
 use crate::to_python;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Field, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use gingham::lab::{PanicPoint, pass};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 /// A column of a result.
 pub(crate) fn column<'py>(py: Python<'py>, field: &Field, chunks: &[ArrayRef]) -> PyResult<Bound<'py, PyTuple>> {
+    guarded(py, || {
+        pass(PanicPoint::Show);
+        column_of(py, field, chunks)
+    })
+}
+
+fn column_of<'py>(py: Python<'py>, field: &Field, chunks: &[ArrayRef]) -> PyResult<Bound<'py, PyTuple>> {
     let none = || py.None().into_bound(py);
     let (kind, values, extra) = match field.data_type() {
         DataType::Boolean => ("bool", booleans(py, chunks), none()),

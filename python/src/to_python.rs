@@ -1,6 +1,6 @@
 //! Rows as tuples of Python's own values.
 
-use crate::error::{unfit, unsupported};
+use crate::error::{guarded, unfit, unsupported};
 use crate::from_python::classes;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{
@@ -10,6 +10,7 @@ use arrow::datatypes::{
 };
 use arrow::temporal_conversions::{date32_to_datetime, date64_to_datetime};
 use chrono::{DateTime, Datelike, NaiveDateTime, NaiveTime};
+use gingham::lab::{PanicPoint, pass};
 use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -19,10 +20,13 @@ type Column<'py> = Vec<Bound<'py, PyAny>>;
 
 /// The rows of a batch.
 pub(crate) fn tuples<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    let schema = batch.schema();
-    let columns = batch.columns().iter().zip(schema.fields()).map(|(values, field)| column(py, values, field));
-    let mut columns = columns.map(|column| Ok(column?.into_iter())).collect::<PyResult<Vec<_>>>()?;
-    (0..batch.num_rows()).map(|_| PyTuple::new(py, columns.iter_mut().map(Iterator::next))).collect()
+    guarded(py, || {
+        pass(PanicPoint::Show);
+        let schema = batch.schema();
+        let columns = batch.columns().iter().zip(schema.fields()).map(|(values, field)| column(py, values, field));
+        let mut columns = columns.map(|column| Ok(column?.into_iter())).collect::<PyResult<Vec<_>>>()?;
+        (0..batch.num_rows()).map(|_| PyTuple::new(py, columns.iter_mut().map(Iterator::next))).collect()
+    })
 }
 
 /// The values of a column; None for NULL.

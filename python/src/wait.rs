@@ -1,6 +1,6 @@
 //! Waiting for a statement without Python's lock, with an ear for Ctrl-C.
 
-use crate::error::raised;
+use crate::error::{guarded, raised};
 use arrow::error::ArrowError;
 use gingham::StatementHandle;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -49,7 +49,7 @@ pub(crate) fn wait<T: Send>(
 ) -> PyResult<T> {
     let mut work = pin!(work);
     loop {
-        if let Some(done) = py.detach(|| poll_for(work.as_mut(), PATIENCE)) {
+        if let Some(done) = guarded(py, || Ok(py.detach(|| poll_for(work.as_mut(), PATIENCE))))? {
             return done.map_err(|error| raised(py, &error));
         }
         if let Err(signal) = py.check_signals() {

@@ -1,5 +1,6 @@
 //! How the command ends when it does not end well.
 
+use gingham::storage::panics::Panic;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -50,6 +51,12 @@ impl Failure {
 impl From<gingham::Error> for Failure {
     fn from(error: gingham::Error) -> Self {
         Self::failed(error.to_string())
+    }
+}
+
+impl From<Panic> for Failure {
+    fn from(panic: Panic) -> Self {
+        gingham::Error::from(panic).into()
     }
 }
 

@@ -27,6 +27,7 @@ mod spinner;
 
 use args::{Arguments, Script, Verb};
 use failure::Failure;
+use gingham::storage::panics::guarded;
 use gingham::{Connection, Database, DatabaseOptions};
 use script::Runner;
 use std::io::IsTerminal;
@@ -37,10 +38,24 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
+    #[cfg(debug_assertions)]
+    let_panic();
     let (arguments, scripts) = Arguments::read();
-    match run(arguments, scripts) {
+    match guarded(|| run(arguments, scripts)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Lets a thread panic, as tests ask by `GINGHAM_LAB_PANIC=point,after`. Builds for users know no such variable.
+#[cfg(debug_assertions)]
+fn let_panic() {
+    use gingham::lab::{PanicPoint, panic_at};
+    let Ok(asked) = std::env::var("GINGHAM_LAB_PANIC") else { return };
+    let (name, after) = asked.split_once(',').unwrap_or((&asked, "0"));
+    let point = PanicPoint::ALL.iter().find(|point| point.name() == name);
+    if let (Some(point), Ok(after)) = (point, after.parse()) {
+        panic_at(*point, after);
     }
 }
 
@@ -98,7 +113,7 @@ fn open(arguments: &Arguments) -> Result<Database, Failure> {
 /// to find out that all is in order.
 fn with_database(arguments: &Arguments, work: impl FnOnce(&Database) -> Result<(), Failure>) -> Result<(), Failure> {
     let database = open(arguments)?;
-    let done = work(&database);
+    let done = guarded(|| work(&database));
     database.close(PATIENCE);
     done
 }

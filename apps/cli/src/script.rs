@@ -6,6 +6,8 @@ use crate::output::Format;
 use crate::rows::Rows;
 use crate::spinner::Spinner;
 use gingham::{Connection, CopyStream, ScriptPart, StatementHandle, StatementSplitter};
+use gingham::lab::{PanicPoint, pass};
+use gingham::storage::panics::guarded;
 use std::io::{BufRead, BufWriter, Stdout, Write};
 use std::time::{Duration, Instant};
 
@@ -101,7 +103,7 @@ impl Runner {
         rows: Rows<'_>,
     ) -> Result<(), Failure> {
         let (line, result) = match part {
-            ScriptPart::Statement { text, line } => (line, self.statement(&text, rows)),
+            ScriptPart::Statement { text, line } => (line, guarded(|| self.statement(&text, rows))),
             ScriptPart::Command { text, line } => (
                 line,
                 Err(Failure::failed(format!(
@@ -163,6 +165,7 @@ impl Runner {
         while let Some(batch) = next {
             let batch = batch?;
             rows += batch.num_rows() as u64;
+            pass(PanicPoint::Show);
             if has_rows {
                 writer.batch(&mut self.out, &batch)?;
             }

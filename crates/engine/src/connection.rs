@@ -9,6 +9,7 @@ use crate::sql::split;
 use crate::{QueryResult, Result, load, statements};
 use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
+use gingham_storage::panics::guarded;
 use gingham_storage::snapshot::TableSnapshot;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -288,7 +289,8 @@ impl Connection {
         let cancel = handle.token().part();
         cancel.check()?;
         let _running = self.session.running.enter(cancel.clone());
-        load::load_files(&self.session.begin(cancel)?, files, options, None)
+        let context = self.session.begin(cancel)?;
+        guarded(|| load::load_files(&context, files, options, None))
     }
 
     /// A handle that cancels whatever this connection runs, from any thread.
@@ -328,7 +330,8 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn table(&self, name: &str) -> Result<Arc<TableSnapshot>> {
-        Ok(self.context()?.table(&TableReference::parse_str(name))?.table)
+        let context = self.context()?;
+        guarded(|| Ok(context.table(&TableReference::parse_str(name))?.table))
     }
 
     fn context(&self) -> Result<StatementContext> {

@@ -4,6 +4,7 @@ use crate::session::{Engine, Session};
 use crate::{Connection, Error, Result};
 use gingham_storage::SqlState;
 use gingham_storage::io::MemoryBudget;
+use gingham_storage::panics::guarded;
 use gingham_storage::store::{CheckReport, OpenOptions, Store};
 use std::path::Path;
 use std::sync::Arc;
@@ -115,8 +116,10 @@ impl DatabaseOptions {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let budget = budget(self.memory_limit);
         let how = OpenOptions { create: self.create, read_only: self.read_only };
-        let store = Store::open(path.as_ref(), &how, Arc::clone(&budget))?;
-        Ok(Database { engine: Engine::start(store, budget, self.threads)? })
+        guarded(|| {
+            let store = Store::open(path.as_ref(), &how, Arc::clone(&budget))?;
+            Ok(Database { engine: Engine::start(store, budget, self.threads)? })
+        })
     }
 
     /// Makes a database in a temporary folder, gone when the last clone is dropped.
@@ -139,8 +142,10 @@ impl DatabaseOptions {
             ));
         }
         let budget = budget(self.memory_limit);
-        let store = Store::scratch(Arc::clone(&budget))?;
-        Ok(Database { engine: Engine::start(store, budget, self.threads)? })
+        guarded(|| {
+            let store = Store::scratch(Arc::clone(&budget))?;
+            Ok(Database { engine: Engine::start(store, budget, self.threads)? })
+        })
     }
 }
 
@@ -252,7 +257,7 @@ impl Database {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn check(&self) -> Result<CheckReport> {
-        Ok(self.engine.store.check()?)
+        guarded(|| Ok(self.engine.store.check()?))
     }
 
     /// Copies a consistent snapshot to `to` (missing or empty), while the database is in use. Returns bytes copied.
@@ -267,7 +272,7 @@ impl Database {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<u64> {
-        Ok(self.engine.store.backup(to.as_ref())?)
+        guarded(|| Ok(self.engine.store.backup(to.as_ref())?))
     }
 }
 

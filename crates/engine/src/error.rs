@@ -5,8 +5,9 @@ use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
+use gingham_storage::panics::Panic;
 use gingham_storage::{Position, Problem, SqlState};
-use std::any::Any;
+use tokio::task::JoinError;
 
 /// Result of every operation of the engine.
 ///
@@ -171,14 +172,18 @@ impl Error {
         }
     }
 
-    /// The error for a panic's payload.
-    pub(crate) fn from_panic(payload: &(dyn Any + Send)) -> Self {
-        let text = payload
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("a panic without a message");
-        Self::Internal(text.to_string())
+    /// The error of a task that gave no result: it panicked, or its runtime ends.
+    pub(crate) fn of_task(error: JoinError) -> Self {
+        match error.try_into_panic() {
+            Ok(payload) => Panic::of(payload.as_ref()).into(),
+            Err(_) => Self::Cancelled,
+        }
+    }
+}
+
+impl From<Panic> for Error {
+    fn from(panic: Panic) -> Self {
+        Self::Internal(panic.to_string())
     }
 }
 
@@ -218,6 +223,7 @@ impl From<gingham_execution::Error> for Error {
             Execution::Unsupported(text) => Self::Unsupported(text),
             Execution::OutOfMemory(text) => Self::OutOfMemory(text),
             Execution::Cancelled => Self::Cancelled,
+            Execution::Internal(text) => Self::Internal(text),
             other => Self::Internal(other.to_string()),
         }
     }
@@ -303,7 +309,7 @@ fn from_datafusion(error: &DataFusionError) -> Error {
         DataFusionError::SchemaError(inner, _) => schema_error(inner),
         DataFusionError::ResourcesExhausted(text) => Error::OutOfMemory(clean(text)),
         DataFusionError::ExecutionJoin(inner) if inner.is_cancelled() => Error::Cancelled,
-        DataFusionError::ExecutionJoin(inner) => Error::Internal(inner.to_string()),
+        DataFusionError::ExecutionJoin(inner) => Panic::told(&inner.to_string()).into(),
         DataFusionError::Plan(text) | DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
             invalid_text(text, SqlState::InvalidStatement)
         }

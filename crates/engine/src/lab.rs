@@ -1,9 +1,10 @@
 //! Experiments and the advisor's measurements have more than users: settings that fix how pipelines are run, a database's
-//! storage, scratch copies, and tables in the place of others.
+//! storage, scratch copies, and tables in the place of others. Tests let threads panic.
 
 use crate::session::TableStandIn;
 use crate::{Connection, Database, Result};
 use gingham_storage::TableName;
+pub use gingham_storage::lab::{PanicPoint, disarm, panic_at};
 use gingham_storage::store::Store;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -76,4 +77,28 @@ pub fn stand_in(connection: &Connection, hidden: TableName, stands_in: TableName
 /// ```
 pub fn memory_limit(database: &Database) -> usize {
     database.engine().budget.limit()
+}
+
+/// Bytes of the memory limit of a database that queries hold.
+///
+/// ```
+/// let database = gingham::Database::in_memory()?;
+/// assert_eq!(gingham::lab::memory_reserved(&database), 0);
+/// # Ok::<(), gingham::Error>(())
+/// ```
+pub fn memory_reserved(database: &Database) -> usize {
+    database.engine().budget.reserved()
+}
+
+/// A program over the engine passes a point, as it shows or converts rows: a panic where [`panic_at`] asked for one.
+///
+/// ```
+/// use gingham::lab::{PanicPoint, panic_at, pass};
+///
+/// panic_at(PanicPoint::Show, 0);
+/// let error = gingham::storage::panics::guarded(|| Ok::<_, gingham::Error>(pass(PanicPoint::Show))).unwrap_err();
+/// assert_eq!(error.sqlstate(), "XX000");
+/// ```
+pub fn pass(point: PanicPoint) {
+    gingham_storage::panics::pass(point);
 }

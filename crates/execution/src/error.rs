@@ -1,5 +1,7 @@
 //! The execution crate's one error type.
 
+use gingham_storage::panics::Panic;
+
 /// Result of every operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -33,4 +35,10 @@ pub enum Error {
     /// A defect of ours.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+impl From<Panic> for Error {
+    fn from(panic: Panic) -> Self {
+        Self::Internal(panic.to_string())
+    }
 }

@@ -1,5 +1,6 @@
 //! The storage crate's one error type: what went wrong, where, and what the caller can do about it.
 
+use crate::panics::Panic;
 use crate::sql_state::{Problem, SqlState};
 use std::path::{Path, PathBuf};
 
@@ -150,6 +151,12 @@ impl Error {
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
+    }
+}
+
+impl From<Panic> for Error {
+    fn from(panic: Panic) -> Self {
+        Self::Internal(panic.to_string())
     }
 }
 

@@ -5,6 +5,7 @@
 //! | module | what |
 //! |---|---|
 //! | `sql_state` | kinds of mistakes, by SQLSTATE |
+//! | `panics` | panics as errors, and where tests make them |
 //! | `error` | the crate's error |
 //! | `io` | files, LMDB's unsafe calls, the operating system, the memory limit |
 //! | `model` | the vocabulary shared with the engine: types, tables, designs, predicates, dictionaries, column views |
@@ -32,6 +33,8 @@ pub mod maintenance;
 pub mod model;
 pub mod open;
 pub mod pages;
+#[doc(hidden)]
+pub mod panics;
 pub mod scan;
 pub mod segment;
 pub mod snapshot;

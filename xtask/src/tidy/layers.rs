@@ -25,6 +25,7 @@ const RULES: &[Rules] = &[
         folder: "crates/storage/src/",
         layers: &[
             "sql_state",
+            "panics",
             "error",
             "io",
             "model",

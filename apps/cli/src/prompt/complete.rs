@@ -3,6 +3,7 @@
 use crate::prompt::{dot, input};
 use arrow::array::AsArray;
 use gingham::Connection;
+use gingham::storage::panics::caught;
 use rustyline::completion::Completer;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -146,6 +147,13 @@ impl Completer for PromptHelper {
     type Candidate = String;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        // The terminal is the line editor's until a line is typed: nothing may go through it.
+        caught(|| self.completions(line, pos)).unwrap_or_else(|_| Ok((pos, Vec::new())))
+    }
+}
+
+impl PromptHelper {
+    fn completions(&self, line: &str, pos: usize) -> rustyline::Result<(usize, Vec<String>)> {
         let typed = &line[..pos];
         if typed.starts_with('.') && !typed.contains(' ') {
             return Ok((0, matching(typed, dot::COMMANDS.iter().map(|command| command.name))));

@@ -9,6 +9,7 @@ use crate::interrupt;
 use crate::output::Format;
 use crate::script::{Origin, Runner};
 use complete::PromptHelper;
+use gingham::storage::panics::guarded;
 use gingham::{Connection, Database};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -53,7 +54,7 @@ pub fn run(database: &Database, connection: Connection, format: Format, timing: 
 /// Runs what was typed; false to leave.
 fn take(runner: &mut Runner, line: &str) -> Result<bool, Failure> {
     let result = if line.starts_with('.') {
-        dot::run(runner, line)
+        guarded(|| dot::run(runner, line))
     } else {
         runner.run(&Origin::Prompt, line).map(|()| dot::Next::Prompt)
     };
@@ -91,4 +92,28 @@ fn remember(editor: &mut PromptEditor, history: Option<&PathBuf>, line: &str) {
 
 fn unusable(error: ReadlineError) -> Failure {
     Failure::failed(format!("the terminal can't be used for a prompt: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gingham::lab::{PanicPoint, disarm, panic_at};
+
+    #[test]
+    fn the_prompt_comes_back_after_a_panic() {
+        let connection = Database::in_memory().unwrap().connect();
+        connection.execute("CREATE TABLE t (n INTEGER)").unwrap();
+        let mut runner = Runner::new(connection, Format::Csv, false);
+        for point in [PanicPoint::Launch, PanicPoint::Statement, PanicPoint::Show] {
+            panic_at(point, 0);
+            assert!(take(&mut runner, "SELECT count(*) FROM t").is_ok_and(|goes_on| goes_on));
+            assert!(!disarm(), "{point:?}");
+            panic_at(point, 0);
+            assert!(take(&mut runner, ".tables").is_ok_and(|goes_on| goes_on));
+            assert!(!disarm(), "{point:?}");
+        }
+        assert!(take(&mut runner, "INSERT INTO t VALUES (1)").unwrap());
+        assert_eq!(runner.connection.table("t").unwrap().rows(), 1);
+        assert!(!take(&mut runner, ".quit").unwrap());
+    }
 }

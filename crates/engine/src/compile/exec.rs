@@ -289,7 +289,8 @@ impl CompiledExec {
         let read = Arc::clone(&self.read);
         let input = QueryInputs { scans: sources, given, parameters, functions, enough, top, morsels, isa, read };
         let _stopper = Arc::clone(query).run(input, pool, *workers, memory, done);
-        receiver.await.unwrap_or(Err(ExecutionError::Cancelled))
+        let none = || ExecutionError::Internal("pipelines ended without an answer".to_owned());
+        receiver.await.unwrap_or_else(|_| Err(none()))
     }
 
     /// The batches, from the pipelines or, when they can't, from what they replaced.

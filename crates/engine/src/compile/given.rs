@@ -8,14 +8,16 @@
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::{integers, is_string, left, limits};
 use crate::compile::not_compiled::{Compiled, NotCompiled};
+use crate::Error;
 use crate::compile::translate::{ColumnScope, Trace, Typed};
 use arrow::array::RecordBatch;
 use datafusion::common::runtime::JoinSet;
+use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
-use gingham_execution::{Expression, InternedStrings, Limits, Memory, Relation, Result, Rows, Source};
+use gingham_execution::{Error as ExecutionError, Expression, InternedStrings, Limits, Memory, Relation, Result, Rows, Source};
 use std::sync::Arc;
 
 /// Rows that an operator may give, for all that is known.
@@ -84,14 +86,14 @@ pub(super) async fn gathered(
     let mut tasks = JoinSet::new();
     let partitions = plan.output_partitioning().partition_count();
     let streams = (0..partitions).map(|partition| plan.execute(partition, Arc::clone(context)));
-    let streams = streams.collect::<Result<Vec<_>, _>>().map_err(|error| left(&error))?;
+    let streams = streams.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     for (partition, stream) in streams.into_iter().enumerate() {
         let gathering = partition_of(stream, columns.to_vec(), Arc::clone(strings), Arc::clone(memory));
         tasks.spawn(async move { gathering.await.map(|rows| (partition, rows)) });
     }
     let mut parts = vec![Vec::new(); partitions];
     while let Some(ended) = tasks.join_next().await {
-        match ended.map_err(|error| left(&error)).flatten() {
+        match ended.map_err(|error| failed(DataFusionError::ExecutionJoin(Box::new(error)))).flatten() {
             Ok((partition, rows)) => parts[partition] = rows,
             Err(error) => {
                 // Nobody asks for memory any more when the operators that were replaced begin.
@@ -117,11 +119,19 @@ async fn partition_of(
 ) -> Result<Vec<Rows>> {
     let mut parts = Vec::new();
     while let Some(batch) = stream.next().await {
-        let part = of_batch(&batch.map_err(|error| left(&error))?, &columns, &strings, &*memory)?;
+        let part = of_batch(&batch.map_err(failed)?, &columns, &strings, &*memory)?;
         memory.grow(part.bytes())?;
         parts.push(part);
     }
     Ok(parts)
+}
+
+/// A fault is the query's error: whatever else is wrong, the operators that are replaced say as they meet it.
+fn failed(error: DataFusionError) -> ExecutionError {
+    match Error::from(error) {
+        Error::Internal(text) => ExecutionError::Internal(text),
+        other => left(&other),
+    }
 }
 
 fn of_batch(batch: &RecordBatch, columns: &[usize], strings: &InternedStrings, memory: &dyn Memory) -> Result<Rows> {

@@ -8,6 +8,7 @@ use datafusion::common::{ScalarValue, TableReference};
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
+use gingham_storage::panics::caught;
 use gingham_storage::{ColumnDefinition, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -81,6 +82,10 @@ impl Appender {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn append_row(&mut self, values: &[ScalarValue]) -> Result<()> {
+        self.or_give_up(|own| own.add_row(values))
+    }
+
+    fn add_row(&mut self, values: &[ScalarValue]) -> Result<()> {
         if values.len() != self.columns.len() {
             return Err(Error::invalid(
                 SqlState::DatatypeMismatch,
@@ -123,6 +128,10 @@ impl Appender {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn append_batch(&mut self, batch: RecordBatch) -> Result<()> {
+        self.or_give_up(|own| own.add_batch(batch))
+    }
+
+    fn add_batch(&mut self, batch: RecordBatch) -> Result<()> {
         if batch.num_columns() != self.columns.len() {
             return Err(Error::invalid(
                 SqlState::DatatypeMismatch,
@@ -158,7 +167,7 @@ impl Appender {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn finish(mut self) -> Result<u64> {
-        self.flush()?;
+        self.or_give_up(Self::flush)?;
         if wait(self.sender.send(Message::Finish)).is_err() {
             return Err(self.failure());
         }
@@ -166,6 +175,17 @@ impl Appender {
             Some(insert) => Ok(wait(insert.result())?.rows_affected().unwrap_or(0)),
             None => Err(already_failed(&self.definition.name)),
         }
+    }
+
+    /// Does `work`. After a panic nobody knows what of it was done: there will be no rows at all.
+    fn or_give_up<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        caught(|| work(self)).unwrap_or_else(|panic| {
+            self.columns.iter_mut().for_each(Vec::clear);
+            // Its sender goes with it, without which the INSERT takes nothing.
+            self.sender = mpsc::channel(WAITING_BATCHES).0;
+            self.insert = None;
+            Err(panic.into())
+        })
     }
 
     /// Sends the gathered rows on.

@@ -16,6 +16,7 @@ use arrow::datatypes::{Field, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, SetExpr, Statement as Sql, Value};
+use gingham_storage::panics::guarded;
 use std::sync::Arc;
 
 /// Lists that are gathered into one batch.
@@ -47,7 +48,8 @@ impl Prepared {
         if own {
             self.run_text("BEGIN")?;
         }
-        let ran = self.for_all(lists, handle);
+        // Lists are the program's, which may panic: the transaction ends all the same.
+        let ran = guarded(|| self.for_all(lists, handle));
         if own {
             self.run_text(if ran.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         }

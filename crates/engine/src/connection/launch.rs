@@ -9,6 +9,7 @@ use crate::statements::dml::point;
 use crate::{Error, Result, statements};
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use gingham_storage::panics::{self, PanicPoint, guarded};
 use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
@@ -54,16 +55,15 @@ pub(super) fn wait_for<R: Send + 'static>(
     work: impl Future<Output = Result<R>> + Send + 'static,
 ) -> Result<R> {
     let task = session.engine.handle()?.spawn(work);
-    wait(task).unwrap_or_else(|error| match error.try_into_panic() {
-        Ok(panic) => Err(Error::from_panic(panic.as_ref())),
-        Err(_) => Err(Error::Cancelled),
-    })
+    wait(task).unwrap_or_else(|error| Err(Error::of_task(error)))
 }
 
 /// Starts the one statement of a text, by a plan that was kept when there is one.
 pub(super) fn text(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
-    let recording = session.recording(|| Some(sql.to_owned()));
-    Ok(unrecorded(session, sql, caller)?.recorded(recording))
+    guarded(|| {
+        let recording = session.recording(|| Some(sql.to_owned()));
+        Ok(unrecorded(session, sql, caller)?.recorded(recording))
+    })
 }
 
 fn unrecorded(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
@@ -85,7 +85,7 @@ pub(super) fn statement(
     parameters: Option<ParamValues>,
     caller: Caller,
 ) -> Result<Started> {
-    launch(session, Cow::Borrowed(statement), parameters, Stopwatch::start(), caller, None)
+    guarded(|| launch(session, Cow::Borrowed(statement), parameters, Stopwatch::start(), caller, None))
 }
 
 fn launch(
@@ -96,6 +96,7 @@ fn launch(
     caller: Caller,
     text: Option<Arc<str>>,
 ) -> Result<Started> {
+    panics::pass(PanicPoint::Launch);
     // EXECUTE is called what it executes is.
     let executed = prepare::executed(session, &statement);
     let command = statements::command(executed.as_ref().map_or(&statement, |prepared| &prepared.statement));

@@ -9,6 +9,7 @@ use crate::{Error, Result};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::SqlState;
+use gingham_storage::panics::guarded;
 use std::sync::Arc;
 
 /// Values of a statement's parameters: by their numbers, or by their names.
@@ -53,7 +54,7 @@ pub(super) struct ParsedStatement {
 impl ParsedStatement {
     pub(super) fn of(sql: &str) -> Result<Self> {
         let statement = statements::parse_single(sql)?;
-        let (parameters, text) = parse::parameters(sql)?;
+        let (parameters, text) = guarded(|| parse::parameters(sql))?;
         // Those within PREPARE are given their values by EXECUTE.
         let is_prepare = matches!(statement.tree(), Some(Sql::Prepare { .. }));
         let names = if is_prepare { Vec::new() } else { parameters.names };

@@ -8,6 +8,7 @@ use crate::statements::{free_name, parse};
 use crate::table::RegisteredTable;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use datafusion::catalog::SchemaProvider;
+use gingham_storage::panics::guarded;
 use std::sync::Arc;
 
 impl Connection {
@@ -89,7 +90,7 @@ impl Connection {
 
     fn put(&self, name: &str, table: RegisteredTable) -> Result<()> {
         let context = self.session().begin(CancelToken::new())?;
-        let name = free_name(&context, &name.into())?;
+        let name = guarded(|| free_name(&context, &name.into()))?;
         let externals = &context.session.externals;
         externals.deregister_table(&name.table)?;
         externals.register_table(name.table, Arc::new(table))?;

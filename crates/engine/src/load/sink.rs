@@ -7,6 +7,7 @@ use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use gingham_storage::SqlState;
+use gingham_storage::panics::{self, Panic, PanicPoint, guarded};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -226,7 +227,10 @@ pub(super) fn run_lanes(lanes: usize, sink: &Sink<'_>, work: impl Fn(usize) -> R
     let results = std::thread::scope(|scope| {
         let start = |lane| {
             scope.spawn(move || {
-                let result = work(lane);
+                let result = guarded(|| {
+                    panics::pass(PanicPoint::Load);
+                    work(lane)
+                });
                 if result.is_err() {
                     sink.stop();
                 }
@@ -235,7 +239,7 @@ pub(super) fn run_lanes(lanes: usize, sink: &Sink<'_>, work: impl Fn(usize) -> R
         };
         let threads: Vec<_> = (0..lanes).map(start).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
-            thread.join().unwrap_or_else(|panic| Err(Error::from_panic(panic.as_ref())))
+            thread.join().unwrap_or_else(|payload| Err(Panic::of(payload.as_ref()).into()))
         };
         threads.into_iter().map(join).collect::<Vec<_>>()
     });

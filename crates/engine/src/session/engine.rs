@@ -9,6 +9,7 @@ use crate::{Error, Result};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use gingham_execution::Pool;
 use gingham_storage::io::MemoryBudget;
+use gingham_storage::panics::{self, PanicPoint, own_thread};
 use gingham_storage::store::Store;
 use std::future::Future;
 use std::sync::atomic::AtomicBool;
@@ -73,6 +74,7 @@ impl Engine {
             .max_blocking_threads(2 * WAITING)
             .thread_name("gingham")
             .thread_stack_size(STACK_BYTES)
+            .on_thread_start(own_thread)
             .enable_all()
             .build()
             .map_err(|error| Error::Io(format!("starting threads: {error}")))?;
@@ -108,11 +110,11 @@ impl Engine {
 /// Runs `work`, which blocks (writes files, commits), off the threads that drive queries. A panic in it
 /// becomes an error.
 pub(crate) async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) if error.is_panic() => Err(Error::from_panic(error.into_panic().as_ref())),
-        Err(_) => Err(Error::Cancelled),
-    }
+    let work = move || {
+        panics::pass(PanicPoint::Blocking);
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Error::of_task(error)))
 }
 
 /// Waits for `future` on a thread that may belong to any runtime or none.

@@ -60,6 +60,7 @@ use crate::recording::Recording;
 use crate::statements::Statement;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::SessionState;
+use gingham_storage::panics::guarded;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
@@ -149,9 +150,11 @@ impl Session {
         cancel: CancelToken,
         tables: StatementTables,
     ) -> Result<StatementContext> {
-        let context = StatementContext::new(Arc::clone(self), cancel, tables)?;
-        context.require_live()?;
-        Ok(context)
+        guarded(|| {
+            let context = StatementContext::new(Arc::clone(self), cancel, tables)?;
+            context.require_live()?;
+            Ok(context)
+        })
     }
 
     /// Whether statements are recorded.

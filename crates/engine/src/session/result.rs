@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use futures::future::BoxFuture;
 use futures::stream::{Stream, StreamExt};
+use gingham_storage::panics::{self, PanicPoint, guarded};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -179,6 +180,7 @@ impl QueryResult {
 
     /// A batch as the schema has it.
     fn deliver(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        panics::pass(PanicPoint::Deliver);
         self.given += batch.num_rows() as u64;
         if !self.plain {
             return Ok(batch);
@@ -284,7 +286,7 @@ impl Stream for QueryResult {
                 Poll::Pending => return Poll::Pending,
             },
         };
-        let item = item.map(|batch| this.deliver(batch?));
+        let item = item.map(|batch| guarded(|| this.deliver(batch?)));
         this.ended = !matches!(item, Some(Ok(_)));
         if let Some(done) = this.recording.take_if(|_| item.is_none()) {
             done.end();

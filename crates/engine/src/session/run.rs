@@ -8,6 +8,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use futures::future::FutureExt;
 use futures::stream::StreamExt;
+use gingham_storage::panics::Panic;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -123,16 +124,18 @@ fn start_with(
     let handle = session.engine.handle()?.clone();
     let session = Arc::clone(session);
     handle.spawn(async move {
-        let drive = drive(work, &watch, &mut head_sender, &sender);
-        let result = tokio::select! {
-            biased;
-            () = cancel.cancelled() => Err(Error::Cancelled),
-            result = AssertUnwindSafe(drive).catch_unwind() => {
-                result.unwrap_or_else(|panic| Err(Error::from_panic(panic.as_ref())))
+        // What a cancelled statement has left is dropped within it, which can panic too.
+        let driven = AssertUnwindSafe(async {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(Error::Cancelled),
+                result = drive(work, &watch, &mut head_sender, &sender) => result,
             }
-        };
+        });
+        let result = driven.catch_unwind().await.unwrap_or_else(|payload| Err(Panic::of(payload.as_ref()).into()));
         // The plan goes with it.
         drop(guard);
+        let panicked = matches!(result, Err(Error::Internal(_)));
         if let Err(error) = result {
             // Nobody listens any more when the result was dropped.
             match head_sender {
@@ -144,7 +147,9 @@ fn start_with(
         // database.
         drop(session);
         drop(sender);
-        after();
+        if !panicked {
+            after();
+        }
     });
     Ok(started)
 }

@@ -4,7 +4,7 @@ use crate::shared::rows::{KeptRows, keep};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{SharedResult, exec_datafusion_err, internal_err};
+use datafusion::common::{SharedResult, internal_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -57,7 +57,7 @@ impl SharedSource {
             let (plan, own) = (Arc::clone(&self.plan), Arc::clone(context));
             let task = SpawnedTask::spawn(async move { keep(reset_plan_states(plan)?, &own).await });
             let made = async move {
-                let kept = task.join().await.map_err(|error| exec_datafusion_err!("shared rows: {error}"));
+                let kept = task.join().await.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)));
                 kept.flatten().map(Arc::new).map_err(Arc::new)
             };
             SharedRun { context: Arc::downgrade(context), rows: made.boxed().shared() }

@@ -3,8 +3,8 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::JoinSet;
-use datafusion::common::{exec_datafusion_err, internal_datafusion_err};
-use datafusion::error::Result;
+use datafusion::common::internal_datafusion_err;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SpillFile;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -43,12 +43,12 @@ pub(super) async fn keep(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext
         let held = MemoryConsumer::new("shared rows").with_can_spill(true).register(context.memory_pool());
         let spills = spills.clone();
         tasks.spawn(async move {
-            Ok::<_, datafusion::error::DataFusionError>((partition, part(rows, held, spills).await?))
+            Ok::<_, DataFusionError>((partition, part(rows, held, spills).await?))
         });
     }
     let mut parts: Vec<Option<SharedPart>> = (0..count).map(|_| None).collect();
     while let Some(ended) = tasks.join_next().await {
-        let (partition, part) = ended.map_err(|error| exec_datafusion_err!("shared rows: {error}"))??;
+        let (partition, part) = ended.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??;
         parts[partition] = Some(part);
     }
     let parts = parts.into_iter().flatten().collect();

@@ -16,6 +16,7 @@ use datafusion::sql::parser::{CopyToStatement, DFParser, DFParserBuilder, Statem
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token};
+use gingham_storage::panics::guarded;
 use gingham_storage::{Position, Problem, SqlState};
 use std::fmt;
 
@@ -65,7 +66,7 @@ impl fmt::Display for Statement {
 /// Parses a script of any number of statements. A statement that is not offered is an error when it is run, so that
 /// those before it are.
 pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
-    parse_all(sql).map_err(|error| match error {
+    guarded(|| parse_all(sql)).map_err(|error| match error {
         // The parser has no place for the end.
         Error::InvalidInput(problem) if problem.text.ends_with("found: EOF") => {
             let text = problem.text.replace("found: EOF", "found the end of the text");

@@ -8,6 +8,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::RecordBatchStream;
 use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder};
 use futures::Stream;
+use gingham_storage::panics::{self, PanicPoint};
 use gingham_storage::scan::{MorselBatches, TableScan};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -146,6 +147,7 @@ impl Stream for ScanStream {
 
     fn poll_next(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
+        panics::pass(PanicPoint::Scan);
         if this.left == 0 {
             return this.metrics.record_poll(Poll::Ready(None));
         }

@@ -27,6 +27,7 @@ use crate::{Error, JoinKind, Mode, Result};
 use gingham_kernels::bits;
 use gingham_kernels::key_table::Probing;
 use gingham_storage::io::ReadTimes;
+use gingham_storage::panics::{self, PanicPoint};
 use gingham_storage::scan::TableScan;
 use gingham_storage::{IntegerSet, Predicate, ValueClass};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -420,6 +421,7 @@ impl PipelineExecution {
     }
 
     fn morsel(&self, morsel: usize, flow: &mut PipelineWorker) -> Result<()> {
+        panics::pass(PanicPoint::Morsel);
         let narrowed = match (&self.best, &self.morsels) {
             (Some(best), Morsels::Scan { scan, .. }) => best.with_filter(scan)?,
             _ => None,
@@ -452,6 +454,7 @@ impl PipelineExecution {
         if self.run.stopped.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
         }
+        panics::pass(PanicPoint::PipelineEnd);
         self.tell();
         let flows: Vec<PipelineWorker> = self.workers.iter().filter_map(|worker| lock(worker).take()).collect();
         let marks = self.marks(&flows);

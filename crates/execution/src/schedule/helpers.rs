@@ -5,6 +5,7 @@
 use crate::schedule::fair::Share;
 use crate::schedule::pool::{Job, Pool};
 use crate::{Error, Result};
+use gingham_storage::panics::{self, PanicPoint, caught};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -32,6 +33,8 @@ struct Together<T, M> {
 struct Made<T> {
     under_way: usize,
     pieces: Vec<Option<T>>,
+    /// Why one is missing that another thread had taken.
+    failure: Option<Error>,
 }
 
 /// A piece that is under way, which ends in any case.
@@ -63,7 +66,7 @@ impl<'p> Helpers<'p> {
         let Some((pool, share)) = self.pool.filter(|_| threads.min(pieces) > 1) else {
             return Ok((0..pieces).map(make).collect());
         };
-        let made = Made { under_way: 0, pieces: (0..pieces).map(|_| None).collect() };
+        let made = Made { under_way: 0, pieces: (0..pieces).map(|_| None).collect(), failure: None };
         let work = Together { make, pieces, next: AtomicUsize::new(0), made: Mutex::new(made), done: Condvar::new() };
         let work = Arc::new(work);
         pool.start(Arc::clone(&work) as Arc<dyn Job>, share, threads.min(pieces) - 1)?;
@@ -72,8 +75,11 @@ impl<'p> Helpers<'p> {
         while made.under_way > 0 {
             made = work.done.wait(made).unwrap_or_else(PoisonError::into_inner);
         }
+        if let Some(failure) = made.failure.take() {
+            return Err(failure);
+        }
         let pieces: Option<Vec<T>> = std::mem::take(&mut made.pieces).into_iter().collect();
-        pieces.ok_or_else(|| Error::Internal("a thread has failed at its part of a pipeline's end".to_owned()))
+        pieces.ok_or_else(|| Error::Internal("a piece of a pipeline's end that nobody made".to_owned()))
     }
 }
 
@@ -103,8 +109,19 @@ impl<T, M: Fn(usize) -> T> Together<T, M> {
         if number >= self.pieces {
             return false;
         }
-        let made = (self.make)(number);
-        piece.0.made().pieces[number] = Some(made);
+        let made = caught(|| {
+            panics::pass(PanicPoint::Piece);
+            (self.make)(number)
+        });
+        // Before the piece ends, at which somebody may look for what came of it.
+        let mut all = piece.0.made();
+        match made {
+            Ok(made) => all.pieces[number] = Some(made),
+            Err(panic) => {
+                all.failure.get_or_insert(panic.into());
+                self.next.store(self.pieces, Ordering::Relaxed);
+            }
+        }
         true
     }
 }
@@ -133,8 +150,9 @@ impl<T: Send, M: Fn(usize) -> T + Send + Sync> Job for Together<T, M> {
 
     fn end(&self) {}
 
-    /// The piece is missing, which whoever waits for it finds.
-    fn fail(&self, _: Error) {}
+    fn fail(&self, error: Error) {
+        self.made().failure.get_or_insert(error);
+    }
 }
 
 #[cfg(test)]
@@ -164,7 +182,12 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(1));
         };
         // Until another thread comes by.
-        while Helpers::of(&pool, &share, 2).each(50, 2, make).is_ok() {}
+        let error = loop {
+            if let Err(error) = Helpers::of(&pool, &share, 2).each(50, 2, make) {
+                break error.to_string();
+            }
+        };
+        assert!(error.contains("no luck") && error.contains("helpers.rs:"), "{error}");
         let again = Helpers::of(&pool, &share, 2).each(50, 2, |piece| piece).unwrap();
         assert_eq!(again.len(), 50);
     }

@@ -3,8 +3,8 @@
 
 use crate::schedule::fair::{AHEAD, FairScheduler, NOBODY, ScheduledTurn, Share};
 use crate::{Error, Result};
+use gingham_storage::panics::{caught, own_thread};
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -88,7 +88,11 @@ impl Pool {
         while state.threads < workers {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("gingham-pipeline".to_owned()).stack_size(STACK_BYTES);
-            match thread.spawn(move || shared.work()) {
+            let work = move || {
+                own_thread();
+                shared.work();
+            };
+            match thread.spawn(work) {
                 Ok(_) => state.threads += 1,
                 Err(_) if state.threads > 0 => break,
                 Err(error) => return Err(Error::Internal(format!("starting a thread: {error}"))),
@@ -152,8 +156,8 @@ impl Shared {
     fn step(self: &Arc<Self>, turn: ScheduledTurn<dyn Job>, within: bool) {
         let (shared, share) = (Arc::clone(self), Arc::clone(&turn.share));
         STEP.set(Some(RunningStep { shared, share, since: Instant::now(), others: Duration::ZERO, within }));
-        let more = catch_unwind(AssertUnwindSafe(|| turn.job.step(turn.worker))).unwrap_or_else(|panic| {
-            turn.job.fail(Error::Internal(format!("a pipeline panicked: {}", panic_text(panic.as_ref()))));
+        let more = caught(|| turn.job.step(turn.worker)).unwrap_or_else(|panic| {
+            turn.job.fail(panic.into());
             false
         });
         let ended = Instant::now();
@@ -164,15 +168,17 @@ impl Shared {
         let last = state.turns.give_back(&turn, more);
         self.tell(&state);
         drop(state);
-        if last && let Err(panic) = catch_unwind(AssertUnwindSafe(|| turn.job.end())) {
-            turn.job.fail(Error::Internal(format!("a pipeline's end panicked: {}", panic_text(panic.as_ref()))));
-            turn.job.end();
+        if last && let Err(panic) = caught(|| turn.job.end()) {
+            turn.job.fail(panic.into());
+            // Whoever waits hears of the one before; of this one, that there is no answer.
+            drop(caught(|| turn.job.end()));
         }
         if last {
             turn.share.pay(ended.elapsed());
         }
-        // Whoever lets go of a job last may let go of the database with it, and so of this pool, whose end locks.
-        drop(turn);
+        // Whoever lets go of a job last may let go of the database with it, and so of this pool, whose end locks. The thread
+        // goes on whatever that comes to.
+        drop(caught(|| drop(turn)));
     }
 }
 
@@ -200,11 +206,6 @@ pub(crate) fn give_way() {
         step.others += began.elapsed();
     }
     STEP.set(interrupted);
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
 #[cfg(test)]

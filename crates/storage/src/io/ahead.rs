@@ -9,6 +9,7 @@ use crate::io::memory::MemoryBudget;
 use crate::io::pool;
 use crate::io::reads::{EndedRead, Reads, UnitRead};
 use crate::io::system::process_time;
+use crate::panics::{self, Panic, PanicPoint, caught};
 use crate::{Error, Result};
 use arrow::buffer::Buffer;
 use std::collections::BTreeMap;
@@ -165,6 +166,8 @@ struct AheadState {
     begun: Vec<bool>,
     times: ReadTimes,
     start: Option<(Instant, Duration)>,
+    /// Set by a panic of who read, or waited for reads, for others: whoever needs a unit fails.
+    panic: Option<Panic>,
 }
 
 impl ReadAhead {
@@ -215,6 +218,7 @@ impl ReadAhead {
                 begun: vec![false; spans.len()],
                 times: ReadTimes::default(),
                 start: None,
+                panic: None,
             }),
             ended: Condvar::new(),
         };
@@ -357,6 +361,9 @@ impl ReadAhead {
         let mut state = self.lock();
         let mut waited = false;
         loop {
+            if let Some(panic) = &state.panic {
+                return Err(panic.clone().into());
+            }
             let mut ready = Vec::with_capacity(numbers.len());
             for number in numbers.clone() {
                 match &state.units[number].state {
@@ -380,11 +387,19 @@ impl ReadAhead {
             match state.reads.take() {
                 Some(mut reads) => {
                     drop(state);
-                    let ended = reads.wait();
+                    let came = caught(|| {
+                        panics::pass(PanicPoint::ReadAhead);
+                        let ended = reads.wait();
+                        let mut state = self.lock();
+                        state.reads = Some(reads);
+                        self.take(&mut state, ended);
+                        self.pump(&mut state);
+                    });
                     state = self.lock();
-                    state.reads = Some(reads);
-                    self.take(&mut state, ended);
-                    self.pump(&mut state);
+                    // Others wait for what this one was to bring.
+                    if let Err(panic) = came {
+                        state.panic.get_or_insert(panic);
+                    }
                     self.ended.notify_all();
                 }
                 None => state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -395,6 +410,9 @@ impl ReadAhead {
     /// Notes what reads gave.
     fn take(&self, state: &mut AheadState, ended: Vec<EndedRead>) {
         for EndedRead { tag, buffer, result } in ended {
+            if let Some(panic) = result.as_ref().err().and_then(panic_of) {
+                state.panic.get_or_insert(panic.clone());
+            }
             let unit = &mut state.units[tag];
             state.times.reads += 1;
             state.times.bytes += unit.length as u64;
@@ -434,6 +452,11 @@ impl ReadAhead {
     fn lock(&self) -> MutexGuard<'_, AheadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The panic that has ended a read.
+fn panic_of(error: &std::io::Error) -> Option<&Panic> {
+    error.get_ref()?.downcast_ref()
 }
 
 /// Reads that are under way own their memory and end before they are dropped.

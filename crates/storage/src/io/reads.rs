@@ -3,6 +3,7 @@
 //! Only reads go through the ring; what is written and synced stays with plain calls, which the durability tests record.
 
 use crate::io::direct::{DirectFile, ReadBuffer};
+use crate::panics::{self, PanicPoint, caught};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -338,14 +339,18 @@ fn read_all(taken: &Mutex<Receiver<ReadProgress>>, give: &Sender<EndedRead>) {
     }
 }
 
-/// Reads until all that is needed has come.
+/// Reads until all that is needed has come. A panic is the error of this read, for which somebody waits.
 fn read_whole(mut progress: ReadProgress) -> EndedRead {
-    loop {
-        let (rest, offset) = (progress.rest(), progress.read.offset);
-        let out = &mut progress.read.buffer.bytes_mut()[rest.clone()];
-        let came = progress.read.file.read(out, offset + rest.start as u64);
-        if let Some(result) = progress.ended(came) {
-            return progress.end(result);
+    let result = caught(|| {
+        panics::pass(PanicPoint::Read);
+        loop {
+            let (rest, offset) = (progress.rest(), progress.read.offset);
+            let out = &mut progress.read.buffer.bytes_mut()[rest.clone()];
+            let came = progress.read.file.read(out, offset + rest.start as u64);
+            if let Some(result) = progress.ended(came) {
+                return result;
+            }
         }
-    }
+    });
+    progress.end(result.unwrap_or_else(|panic| Err(io::Error::other(panic))))
 }

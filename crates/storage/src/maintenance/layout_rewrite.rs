@@ -13,10 +13,12 @@ use crate::SqlState;
 use crate::model::table::Arrangement;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
+use crate::panics::{self, PanicPoint, guarded};
 use crate::scan::rows::for_each_batch_of;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::write::cuts::{Cuts, Origin};
 use crate::write::ranges::check_design;
+use crate::write::side_by_side::joined;
 use crate::write::table_writer::{TableWriter, WrittenRows};
 use crate::write::transaction::Transaction;
 use crate::{Design, Error, Result, TableDefinition, TableId, TableName};
@@ -152,8 +154,11 @@ impl Store {
         let work = || {
             let mut parts = Vec::new();
             while let Some(records) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let rows =
-                    self.write_run(table, arrangement, cuts, records, progress).inspect_err(|_| progress.end())?;
+                let rows = guarded(|| {
+                    panics::pass(PanicPoint::Rewrite);
+                    self.write_run(table, arrangement, cuts, records, progress)
+                });
+                let rows = rows.inspect_err(|_| progress.end())?;
                 parts.push((records.clone(), rows));
             }
             Ok(parts)
@@ -161,11 +166,7 @@ impl Store {
         let results: Vec<Result<Vec<_>>> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let own = work();
-            let joined = others.into_iter().map(|thread| match thread.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            std::iter::once(own).chain(joined).collect()
+            std::iter::once(own).chain(others.into_iter().map(joined)).collect()
         });
         // Of several errors the one that made the others end.
         let mut parts = Vec::with_capacity(runs.len());

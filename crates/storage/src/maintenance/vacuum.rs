@@ -12,6 +12,7 @@ use crate::lmdb::verifier::commit_checksum::CommitChecksum;
 use crate::lmdb::{folder, records, verifier};
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
+use crate::panics::{self, PanicPoint, guarded};
 use crate::{Error, Result};
 use std::fs;
 use std::io::ErrorKind;
@@ -54,12 +55,16 @@ impl Store {
         let current = self.environment()?;
         let before = current.file_bytes();
         let new = folder::vacuumed_catalog(self.path(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let built = self.build(&current, &new).and_then(|environment| {
+        let built = guarded(|| {
+            let environment = self.build(&current, &new)?.renamed(folder::catalog(self.path()));
+            panics::pass(PanicPoint::Vacuum);
             self.exchange(&new)?;
-            Ok(environment)
+            // Nothing comes between the two: what is written from now on belongs into the new one.
+            self.set_environment(environment);
+            Ok(())
         });
         match built {
-            Ok(environment) => self.set_environment(environment.renamed(folder::catalog(self.path()))),
+            Ok(()) => {}
             Err(error) => {
                 remove(&new);
                 return Err(error);
@@ -130,7 +135,7 @@ impl Store {
         }
         let store = Arc::clone(self);
         let started = std::thread::Builder::new().name("gingham-vacuum".into()).spawn(move || {
-            let vacuumed = store.vacuum_unasked();
+            let vacuumed = guarded(|| store.vacuum_unasked());
             store.vacuums.ended(&vacuumed, store.path());
         });
         if let Err(error) = started {

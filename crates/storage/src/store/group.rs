@@ -1,16 +1,14 @@
 //! Group commit: those who wait for the write lock leave what they want to do in a list, and who has the lock does it all
 //! in one transaction, with one sync. Each job is a transaction within that one, so that its failure undoes it alone.
 
-use crate::SqlState;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::open::writer_queue::Entered;
+use crate::panics::{self, PanicPoint, guarded};
 use crate::store::nested::Follows;
 use crate::store::point_updates::PointUpdate;
 use crate::write::transaction::Transaction;
 use crate::{Error, Result};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -59,7 +57,6 @@ struct Outcome {
 enum Ended {
     Committed,
     Failed(Error),
-    Panicked(Box<dyn Any + Send>),
 }
 
 impl std::fmt::Debug for WriteJob {
@@ -96,9 +93,12 @@ impl<R> Given<R> {
 impl JobKind {
     fn run(self, transaction: &mut Transaction<'_>) -> Result<()> {
         match self {
-            Self::Any(work) => work(transaction),
-            Self::Point(point) => point.run(transaction),
+            Self::Any(work) => work(transaction)?,
+            Self::Point(point) => point.run(transaction)?,
         }
+        // Where others would see most of what a panic leaves undone.
+        panics::pass(PanicPoint::Job);
+        Ok(())
     }
 }
 
@@ -123,14 +123,12 @@ impl Outcome {
 }
 
 impl WriteJob {
-    /// Does the work; true when it is to be committed.
+    /// Does the work; gives who waits for it when it is to be committed. A panic is its failure alone.
     fn run(self, within: impl FnOnce(JobKind) -> Result<()>) -> Option<Arc<Outcome>> {
-        let ended = match catch_unwind(AssertUnwindSafe(|| within(self.work))) {
-            Ok(Ok(())) => return Some(self.outcome),
-            Ok(Err(error)) => Ended::Failed(error),
-            Err(panic) => Ended::Panicked(panic),
-        };
-        self.outcome.end(ended);
+        match guarded(|| within(self.work)) {
+            Ok(()) => return Some(self.outcome),
+            Err(error) => self.outcome.end(Ended::Failed(error)),
+        }
         None
     }
 
@@ -245,7 +243,6 @@ impl Store {
                 None => {}
                 Some(Ended::Committed) => return Ok(()),
                 Some(Ended::Failed(error)) => return Err(error),
-                Some(Ended::Panicked(panic)) => resume_unwind(panic),
             }
         }
     }
@@ -255,19 +252,10 @@ impl Store {
         let jobs = waiting.take(own);
         let Some(options) = jobs.first().map(|job| job.options.clone()) else { return };
         let outcomes: Vec<Arc<Outcome>> = jobs.iter().map(|job| Arc::clone(&job.outcome)).collect();
-        match catch_unwind(AssertUnwindSafe(|| self.do_together(jobs, &options))) {
+        match guarded(|| Ok(self.do_together(jobs, &options))) {
             Ok(left) => waiting.put_back(left),
-            Err(panic) => {
-                let open = outcomes.into_iter().filter(|outcome| outcome.get().is_none());
-                end(
-                    open,
-                    Err(Error::invalid(
-                        SqlState::InvalidParameterValue,
-                        "the transaction of several statements failed; try again",
-                    )),
-                );
-                resume_unwind(panic);
-            }
+            // Behind LMDB's commit nothing panics that is not caught there: all of it is undone.
+            Err(error) => end(outcomes.into_iter().filter(|outcome| outcome.get().is_none()), Err(error)),
         }
     }
 

@@ -44,7 +44,10 @@ impl Transaction<'_> {
         let mut inner = self.begin_nested()?;
         let result = work(&mut inner)?;
         if let Some(after) = inner.end(follows)? {
+            // Half of it would be no state that there ever was.
+            let was_broken = std::mem::replace(&mut self.heap.broken, true);
             self.take_over(after);
+            self.heap.broken = was_broken;
         }
         Ok(result)
     }

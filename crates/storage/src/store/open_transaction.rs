@@ -4,11 +4,11 @@
 use crate::SqlState;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
+use crate::panics::{self, Panic, PanicPoint, guarded};
 use crate::snapshot::table_snapshot::Snapshot;
 use crate::store::nested::Follows;
 use crate::write::transaction::Transaction;
 use crate::{Error, Result};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -73,7 +73,7 @@ impl Store {
         let thread = std::thread::Builder::new()
             .name("gingham-transaction".into())
             .stack_size(STACK_BYTES)
-            .spawn(move || store.hold_open(&options, on, &ready, &told))
+            .spawn(move || guarded(|| store.hold_open(&options, on, &ready, &told)))
             .map_err(Error::io("starting a thread for", self.path()))?;
         match begun.recv() {
             Ok(snapshot) => {
@@ -114,7 +114,9 @@ impl Store {
 /// Does what is told until the transaction, or the level of a savepoint, ends.
 fn level(transaction: &mut Transaction<'_>, depth: usize, told: &Receiver<Order>) -> Result<End, Undo> {
     loop {
-        match told.recv() {
+        let order = told.recv();
+        panics::pass(PanicPoint::OpenTransaction);
+        match order {
             Ok(Order::Write(work)) => work(transaction),
             Ok(Order::Savepoint(done)) => {
                 if let Some(end) = levels_above(transaction, depth, told, done)? {
@@ -176,13 +178,13 @@ impl OpenTransaction {
         let (answer, answered) = sync_channel(1);
         let ordering = self.ordering();
         self.order(Order::Write(Box::new(move |transaction| {
-            let result = catch_unwind(AssertUnwindSafe(|| transaction.nested(Follows::Others, work)));
+            let result = guarded(|| transaction.nested(Follows::Others, work));
             drop(answer.send((result, Arc::clone(&transaction.base))));
         })))?;
-        let (result, snapshot) = answered.recv().map_err(|_| gone())?;
+        let (result, snapshot) = answered.recv().map_err(|_| self.broken())?;
         self.now().snapshot = snapshot;
         drop(ordering);
-        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        result
     }
 
     /// Sets a savepoint, and gives its number, from 0.
@@ -244,6 +246,11 @@ impl OpenTransaction {
         thread.map(joined)
     }
 
+    /// Why the thread takes no orders: whoever meets its end first is told of its failure.
+    fn broken(&self) -> Error {
+        self.end().and_then(Result::err).unwrap_or_else(gone)
+    }
+
     fn now(&self) -> MutexGuard<'_, Now> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -253,13 +260,13 @@ impl OpenTransaction {
     }
 
     fn order(&self, order: Order) -> Result<()> {
-        self.orders.send(order).map_err(|_| gone())
+        self.orders.send(order).map_err(|_| self.broken())
     }
 
     fn wait_for(&self, order: impl FnOnce(SyncSender<()>) -> Order) -> Result<()> {
         let (done, ended) = sync_channel(1);
         self.order(order(done))?;
-        ended.recv().map_err(|_| gone())
+        ended.recv().map_err(|_| self.broken())
     }
 }
 
@@ -270,7 +277,7 @@ impl Drop for OpenTransaction {
 }
 
 fn joined(thread: JoinHandle<Result<()>>) -> Result<()> {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread.join().unwrap_or_else(|panic| Err(Panic::of(panic.as_ref()).into()))
 }
 
 fn gone() -> Error {

@@ -5,11 +5,11 @@
 use crate::lmdb::environment::Environment;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
+use crate::panics::{self, PanicPoint, guarded};
 use crate::store::group::{Given, JobKind};
 use crate::write::heap::writer::HeapWriter;
 use crate::write::transaction::Transaction;
 use crate::{Result, TableId};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What is done to a record; it may be done more than once.
@@ -62,18 +62,19 @@ impl Store {
             Ok(transaction) => transaction,
             Err(error) => return Some(Err(error)),
         };
-        let changed = catch_unwind(AssertUnwindSafe(|| {
+        let changed = guarded(|| {
             points.chunk_by(|one, next| one.table == next.table).try_for_each(|same| {
                 transaction.heap(same[0].table, |heap| {
                     same.iter().try_for_each(|point| {
                         (point.change)(heap)?;
+                        panics::pass(PanicPoint::Job);
                         // The next one finds its record by an entry.
                         heap.finish_indexes()
                     })
                 })
             })
-        }));
-        matches!(changed, Ok(Ok(()))).then(|| transaction.commit())
+        });
+        changed.is_ok().then(|| transaction.commit())
     }
 }
 
@@ -99,7 +100,21 @@ mod tests {
     }
 
     /// How it ended: whether there was a record, or an error, or a panic.
-    type Ended = Option<std::result::Result<bool, ()>>;
+    type Ended = std::result::Result<bool, Failed>;
+
+    #[derive(Debug, PartialEq)]
+    enum Failed {
+        Cancelled,
+        Panicked,
+    }
+
+    fn failed(error: Error) -> Failed {
+        match error {
+            Error::Cancelled => Failed::Cancelled,
+            Error::Internal(text) if text.starts_with("a fault (") => Failed::Panicked,
+            other => panic!("{other}"),
+        }
+    }
 
     fn table(store: &Arc<Store>, layout: HeapLayout, name: &str) -> TableDefinition {
         let column = |id, name: &str, logical_type| ColumnDefinition {
@@ -151,13 +166,13 @@ mod tests {
             let mut senders = Vec::new();
             for (of, key, does) in jobs {
                 let table = &tables[*of];
-                senders.push(scope.spawn(move || submit(store, table, *key, does).map_err(drop)));
+                senders.push(scope.spawn(move || submit(store, table, *key, does).map_err(failed)));
                 while store.line.waiting() < senders.len() {
                     std::thread::yield_now();
                 }
             }
             drop(turn);
-            senders.into_iter().map(|sender| sender.join().ok()).collect()
+            senders.into_iter().map(|sender| sender.join().unwrap()).collect()
         });
         let mut expected: Vec<Ended> = Vec::new();
         for (of, key, does) in jobs {
@@ -169,9 +184,9 @@ mod tests {
                 _ => {}
             }
             expected.push(match does {
-                Does::Fail(_) if there => Some(Err(())),
-                Does::Panic if there => None,
-                _ => Some(Ok(there)),
+                Does::Fail(_) if there => Err(Failed::Cancelled),
+                Does::Panic if there => Err(Failed::Panicked),
+                _ => Ok(there),
             });
         }
         assert_eq!(ended, expected, "{jobs:?}");

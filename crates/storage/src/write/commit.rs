@@ -4,7 +4,9 @@ use crate::SqlState;
 use crate::io::lmdb::SyncMode;
 use crate::lmdb::records;
 use crate::lmdb::verifier::commit_checksum::CommitChecksum;
-use crate::write::transaction::Transaction;
+use crate::open::shared::Store;
+use crate::panics::{self, PanicPoint, caught, guarded};
+use crate::write::transaction::{Changes, Transaction};
 use crate::{Error, Result};
 
 impl<'store> Transaction<'store> {
@@ -19,23 +21,28 @@ impl<'store> Transaction<'store> {
         let (environment, store, keeps_size) = (self.environment, self.store, self.durability.keeps_size);
         records::put_state(environment, &mut self.transaction, &state)?;
         let checksum = self.prepare_sync()?;
+        panics::pass(PanicPoint::Commit);
         let committed = self.transaction.commit().map_err(environment.failed("committing to"));
-        if committed.is_ok() && self.changes.names.is_none() {
-            // Others see the commit already.
-            store.publish((environment.generation(), id), state, self.changes.records);
-        }
-        let committed = committed.and_then(|()| match checksum {
-            Some(checksum) => checksum.write().inspect_err(|_| store.note_unsynced()),
-            None => Ok(()),
-        });
         // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
         // those that no commit names.
         self.changes.made.keep();
-        committed?;
-        store.files.remove(store.path(), self.changes.replaced);
-        if !keeps_size {
-            store.vacuum_when_wasteful(environment);
+        let Changes { names, records, replaced, .. } = self.changes;
+        if committed.is_ok() && names.is_none() {
+            // Others see the commit already.
+            let seen = (environment.generation(), id);
+            behind_commit(store, || store.publish(seen, state, records));
         }
+        committed.and_then(|()| match checksum {
+            Some(checksum) => guarded(|| checksum.write()).inspect_err(|_| store.note_unsynced()),
+            None => Ok(()),
+        })?;
+        behind_commit(store, || {
+            panics::pass(PanicPoint::Committed);
+            store.files.remove(store.path(), replaced);
+            if !keeps_size {
+                store.vacuum_when_wasteful(environment);
+            }
+        });
         Ok(())
     }
 
@@ -70,5 +77,14 @@ impl<'store> Transaction<'store> {
             )),
             false => Ok(()),
         }
+    }
+}
+
+/// Does what follows a commit, which stands whatever becomes of that: a panic is told to who runs the process, and costs what is
+/// known of the commit in memory. Files that are left are swept by the next open.
+fn behind_commit(store: &Store, work: impl FnOnce()) {
+    if let Err(panic) = caught(work) {
+        tracing::error!("{}: behind a commit: {panic}; please report it", store.path().display());
+        store.forget_latest();
     }
 }

@@ -7,6 +7,7 @@ use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::pages::attribute::{Attribute, AttributeForm, OverflowReference, PageSchema};
 use crate::pages::head::is_page_length;
 use crate::pages::run::PageRun;
+use crate::panics::guarded;
 use crate::write::heap::writer::HeapWriter;
 use crate::write::keys::new_rows::NewRows;
 use crate::write::load_intent;
@@ -66,7 +67,7 @@ impl Transaction<'_> {
     /// been changed in part.
     pub fn heap<R>(&mut self, table: TableId, work: impl FnOnce(&mut HeapWriter<'_, '_>) -> Result<R>) -> Result<R> {
         let mut writer = HeapWriter::open(self, table)?;
-        let result = work(&mut writer).and_then(|result| writer.finish().map(|()| result));
+        let result = guarded(|| work(&mut writer).and_then(|result| writer.finish().map(|()| result)));
         self.heap.broken |= result.is_err();
         result
     }

@@ -2,8 +2,8 @@
 //! disk has its time meanwhile.
 
 use crate::Result;
+use crate::panics::{self, Panic, PanicPoint, guarded};
 use std::collections::VecDeque;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -31,7 +31,11 @@ impl<'scope, 'env> RunningSyncs<'scope, 'env> {
             if running.len() < SYNCS { None } else { running.pop_front() }
         };
         oldest.map_or(Ok(()), joined)?;
-        self.running().push_back(self.scope.spawn(sync));
+        let sync = move || {
+            panics::pass(PanicPoint::Sync);
+            sync()
+        };
+        self.running().push_back(self.scope.spawn(|| guarded(sync)));
         Ok(())
     }
 
@@ -46,8 +50,9 @@ impl<'scope, 'env> RunningSyncs<'scope, 'env> {
     }
 }
 
-fn joined(thread: ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+/// What a thread came to, whose work was guarded.
+pub(crate) fn joined<R>(thread: ScopedJoinHandle<'_, Result<R>>) -> Result<R> {
+    thread.join().unwrap_or_else(|panic| Err(Panic::of(panic.as_ref()).into()))
 }
 
 /// Does work of so many parts on at most `threads` threads; the results in their order.
@@ -64,18 +69,18 @@ pub(crate) fn side_by_side<R: Send>(
             if part >= parts {
                 return Ok(done);
             }
+            let made = guarded(|| {
+                panics::pass(PanicPoint::Part);
+                work(part)
+            });
             // After an error the others end at their next part.
-            done.push((part, work(part).inspect_err(|_| next.store(parts, Ordering::Relaxed))?));
+            done.push((part, made.inspect_err(|_| next.store(parts, Ordering::Relaxed))?));
         }
     };
     let results: Vec<Result<Vec<(usize, R)>>> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads.min(parts)).map(|_| scope.spawn(some)).collect();
         let own = some();
-        let joined = others.into_iter().map(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => resume_unwind(panic),
-        });
-        std::iter::once(own).chain(joined).collect()
+        std::iter::once(own).chain(others.into_iter().map(joined)).collect()
     });
     let mut done: Vec<(usize, R)> = Vec::with_capacity(parts);
     for result in results {

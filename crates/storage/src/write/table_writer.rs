@@ -9,14 +9,15 @@ use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::open::pending::WrittenFiles;
 use crate::open::shared::Store;
 use crate::pages::run::{PageRun, RunWriter};
+use crate::panics::{self, PanicPoint, guarded};
 use crate::scan::rows::{batch_bytes, sort_rows};
 use crate::segment::writer::{WrittenSegment, write_segment_file};
 use crate::write::append::make_folder;
 use crate::write::column_files::ColumnFile;
 use crate::write::keys::summary::KeySummary;
+use crate::write::side_by_side::joined;
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -205,7 +206,7 @@ impl TableWriter {
         self.require_schema(&batch)?;
         // After an error nobody knows which records of the lane were written.
         self.require_whole()?;
-        self.add(lane, batch).inspect_err(|_| self.failed.store(true, Ordering::Release))
+        guarded(|| self.add(lane, batch)).inspect_err(|_| self.failed.store(true, Ordering::Release))
     }
 
     /// Refuses to go on when some of the records could not be written.
@@ -373,9 +374,12 @@ impl TableWriter {
         let alone = |lane: &Lane| lane.run.is_some() || (self.chunk == 1 && lane.rows >= OWN_SEGMENT_ROWS);
         std::thread::scope(|scope| {
             let own = lanes.iter_mut().map(|lane| &mut **lane).filter(|lane| alone(lane));
-            let threads: Vec<_> = own.map(|lane| scope.spawn(move || self.write_lane(lane, 1))).collect();
-            let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            joined.collect()
+            let write = |lane| {
+                panics::pass(PanicPoint::Part);
+                self.write_lane(lane, 1)
+            };
+            let threads: Vec<_> = own.map(|lane| scope.spawn(move || guarded(|| write(lane)))).collect();
+            threads.into_iter().map(joined).collect()
         })
     }
 

@@ -45,11 +45,7 @@ pub(crate) async fn each(
         });
     }
     while let Some(ended) = lanes.join_next().await {
-        match ended {
-            Ok(result) => result?,
-            Err(error) if error.is_panic() => return Err(Error::from_panic(error.into_panic().as_ref())),
-            Err(_) => return Err(Error::Cancelled),
-        }
+        ended.unwrap_or_else(|error| Err(Error::of_task(error)))?;
     }
     Ok(())
 }

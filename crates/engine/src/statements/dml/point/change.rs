@@ -17,7 +17,6 @@ use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::store::{Store, WriteOptions};
 use gingham_storage::write::HeapWriter;
 use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What becomes of a record.
@@ -181,13 +180,8 @@ impl PointChange {
     /// Makes the change in a transaction of its own, or of several that are alike.
     fn submit(self, store: &Arc<Store>, options: &WriteOptions, cancel: &CancelToken) -> Result<Option<u64>> {
         let (table, own) = (self.definition.id, cancel.clone());
-        let submitted = AssertUnwindSafe(|| {
-            store.submit_point(options, &|| cancel.is_cancelled(), table, move |heap| self.apply(heap, &own))
-        });
-        match catch_unwind(submitted) {
-            Ok(applied) => applied?.records(),
-            Err(panic) => Err(Error::from_panic(panic.as_ref())),
-        }
+        let given_up = || cancel.is_cancelled();
+        store.submit_point(options, &given_up, table, move |heap| self.apply(heap, &own))?.records()
     }
 
     /// Makes the change unless it is cancelled. What can't be done here is known before the first byte is written.
