@@ -8,6 +8,7 @@ use crate::script::counted;
 use gingham::{Database, StatementHandle};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -27,16 +28,21 @@ pub fn check_files(arguments: &LoadArgs) -> Result<(), Failure> {
 pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
     let connection = database.connect();
     handle_interrupts()?;
+    let folder = tempfile::tempdir().map_err(|error| Failure::failed(format!("making a temporary folder: {error}")))?;
+    let files = arguments.files.iter().map(|file| regular(file, folder.path())).collect::<Result<Vec<_>, _>>()?;
     let bar = ProgressBar::with_draw_target(None, target());
     if let Ok(style) = ProgressStyle::with_template(BAR) {
         bar.set_style(style.progress_chars("█▌ "));
     }
     let started = Instant::now();
     let running = Running::start(&connection);
-    let report = watched(&bar, |handle| connection.load(&arguments.files, &arguments.options(), handle));
+    let report = watched(&bar, |handle| connection.load(&files, &arguments.options(), handle));
     drop(running);
     bar.finish_and_clear();
-    let report = report?;
+    let report = report.map_err(|error| {
+        let text = error.to_string();
+        Failure::failed(text.replace(&format!("{}/", folder.path().display()), ""))
+    })?;
     for line in &report.skipped {
         eprintln!("skipped: {line}");
     }
@@ -53,6 +59,19 @@ pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
         counted(arguments.files.len() as u64, "file"),
         HumanBytes(report.bytes),
     )?)
+}
+
+/// The file to load in the place of a pipe or a device, which can't be read in parts: a file with its bytes in `folder`.
+fn regular(file: &Path, folder: &Path) -> Result<PathBuf, Failure> {
+    let failed = |error: std::io::Error| Failure::failed(format!("{}: {error}", file.display()));
+    let known = std::fs::metadata(file).map_err(failed)?;
+    if known.is_file() || known.is_dir() {
+        return Ok(file.to_owned());
+    }
+    let copy = folder.join(file.file_name().unwrap_or(file.as_os_str()));
+    let mut to = std::fs::File::create_new(&copy).map_err(failed)?;
+    std::io::copy(&mut std::fs::File::open(file).map_err(failed)?, &mut to).map_err(failed)?;
+    Ok(copy)
 }
 
 /// Loads, while a bar shows how far it is.

@@ -8,7 +8,7 @@ use crate::spinner::Spinner;
 use gingham::{Connection, CopyStream, ScriptPart, StatementHandle, StatementSplitter};
 use gingham::lab::{PanicPoint, pass};
 use gingham::storage::panics::guarded;
-use std::io::{BufRead, BufWriter, Stdout, Write};
+use std::io::{BufRead, BufWriter, ErrorKind, Stdout, Write};
 use std::time::{Duration, Instant};
 
 /// Where the text of statements comes from, for error messages.
@@ -33,6 +33,24 @@ impl Origin {
             Self::Argument | Self::Pipe if count > 1 => format!("statement {place}: "),
             _ => String::new(),
         }
+    }
+}
+
+/// Standard output, which knows whether its reader has left.
+struct Told<'o> {
+    out: &'o mut BufWriter<Stdout>,
+    is_broken: bool,
+}
+
+impl Write for Told<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.is_broken |= written.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+        written
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -130,12 +148,20 @@ impl Runner {
         let running = Running::start(&self.connection);
         let (handle, started) = (StatementHandle::new(), Instant::now());
         let copied = match stream {
-            CopyStream::Out => self.connection.copy_out(sql, &mut self.out, &handle),
+            CopyStream::Out => {
+                let mut out = Told { out: &mut self.out, is_broken: false };
+                let copied = self.connection.copy_out(sql, &mut out, &handle);
+                if out.is_broken {
+                    return Err(Failure::from(std::io::Error::from(ErrorKind::BrokenPipe)));
+                }
+                copied
+            }
             CopyStream::In => {
                 rows.begin()?;
                 let copied = self.connection.copy_in(sql, &mut rows, &handle);
                 // Rows of a COPY that was refused are no statements.
-                std::io::copy(&mut rows, &mut std::io::sink())?;
+                let rest = std::io::copy(&mut rows, &mut std::io::sink());
+                rest.map_err(|error| Failure::failed(format!("reading the rows of COPY … FROM STDIN: {error}")))?;
                 copied
             }
         }?;

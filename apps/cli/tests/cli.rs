@@ -342,11 +342,13 @@ fn options_say_what_the_text_does_not() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_before_it_is_opened() {
+fn a_pipe_is_loaded() {
     let place = Place::new();
     let arguments = ["db", "load", "/dev/stdin", "--into", "t", "--format-of-files", "csv"];
     let run = place.pipe(&arguments, "a,b\n1,2\n");
-    assert!(run.status == 1 && run.err.contains("/dev/stdin is no regular file"), "{run:?}");
+    assert_eq!((run.status, place.csv("SELECT a + b AS c FROM t").as_str()), (0, "3\n"), "{run:?}");
+    let run = place.pipe(&arguments, "a,b\n1,x\n");
+    assert!(run.status == 1 && run.err.starts_with("error: stdin:2, column 'b': "), "{run:?}");
 }
 
 #[test]

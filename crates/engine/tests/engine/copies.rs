@@ -142,7 +142,7 @@ fn a_copy_that_is_cancelled_leaves_nothing() {
         while names(root.path()).is_empty() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        connection.cancel();
+        connection.cancel_handle().cancel();
         assert!(matches!(copying.join().unwrap(), Err(Error::Cancelled)));
     });
     // What was being written is closed and removed by a thread of its own.

@@ -205,7 +205,7 @@ impl Trial<'_> {
         let (damaged, mut failed) = (self.tables(), BTreeSet::new());
         for (about, sql) in all_questions() {
             let own: BTreeSet<&str> = about.iter().copied().filter(|table| damaged.contains(table)).collect();
-            match crate::rows::rows(connection, &sql) {
+            match rows::rows(connection, &sql) {
                 Ok(found) => assert_eq!(found, self.expected[&sql], "seed {}: {sql}", self.seed),
                 Err(error) => {
                     assert!(names_one(&error, &own), "seed {}, {own:?}: {sql}: {error}", self.seed);
@@ -526,7 +526,7 @@ fn what_is_no_database_is_refused() {
     for length in [whole.len() / 2, whole.len() / 2 + 1, 4096, 100, 0] {
         std::fs::write(&data, &whole[..length]).expect("a shorter catalog");
         let opened =
-            Database::open(&path).and_then(|database| crate::rows::rows(&database.connect(), "SELECT count(*) FROM t"));
+            Database::open(&path).and_then(|database| rows::rows(&database.connect(), "SELECT count(*) FROM t"));
         match opened {
             // Pages at the end may be free ones.
             Ok(rows) => assert_eq!(rows, ["20000"], "{length} bytes"),

@@ -1,0 +1,71 @@
+//! Scripts as the command cuts them: long statements in pipes, texts with `;`, and rows between statements.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Runs the command in `folder` with some input; what it wrote, to standard output and to standard error.
+fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gingham"));
+    command.args(arguments).current_dir(folder).env("HOME", folder);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // One that fails early leaves the rest unread.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+fn good(folder: &Path, arguments: &[&str], input: &str) -> String {
+    let (status, out, told) = run(folder, arguments, input.as_bytes());
+    assert_eq!((status, told.as_str()), (0, ""), "{arguments:?}: {out}");
+    out
+}
+
+#[test]
+fn a_long_statement_may_come_through_a_pipe() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut script = "CREATE TABLE t (n INTEGER, s VARCHAR);\nINSERT INTO t VALUES\n".to_owned();
+    for number in 0..20_000 {
+        script += &format!("({number}, 'a; b'), -- one; more\n");
+    }
+    script += "(20000, E'it\\'s; x');\nSELECT count(*) AS n, max(s) AS s FROM t;\n";
+    let csv = ["db", "--format", "csv"];
+    assert_eq!(good(folder.path(), &csv, &script), "n,s\n20001,it's; x\n");
+    let marked = format!("\u{feff}{}", "SELECT 1 AS one;");
+    assert_eq!(good(folder.path(), &csv, &marked), "one\n1\n");
+    std::fs::write(folder.path().join("marked.sql"), &marked).expect("a file");
+    assert_eq!(good(folder.path(), &["--format", "csv", "-f", "marked.sql"], ""), "one\n1\n");
+}
+
+#[test]
+fn rows_follow_copy_from_stdin() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "CREATE TABLE t (a INTEGER, s VARCHAR);\nCOPY t FROM STDIN (FORMAT csv);\n1,it's; one\n2,-- two\n\\.\n\
+         SELECT count(*) AS n FROM t;\nCOPY (SELECT * FROM t ORDER BY a) TO STDOUT (FORMAT csv, HEADER false);\n";
+    let expected = "n\n2\n1,it's; one\n2,-- two\n";
+    assert_eq!(good(folder.path(), &["piped", "--format", "csv"], script), expected);
+    std::fs::write(folder.path().join("script.sql"), script).expect("a file");
+    assert_eq!(good(folder.path(), &["read", "--format", "csv", "-f", "script.sql"], ""), expected);
+    // Rows of a -c are standard input, to its end.
+    let copy = "COPY t FROM STDIN (FORMAT csv)";
+    assert_eq!(good(folder.path(), &["read", "--format", "csv", "-c", copy], "3,x\n4,y"), "");
+    let count = "SELECT count(*) AS n FROM t";
+    assert_eq!(good(folder.path(), &["read", "--format", "csv", "-c", count], ""), "n\n4\n");
+    // Rows that are refused are no statements.
+    let (status, _, told) = run(folder.path(), &["read"], format!("{copy};\nDROP TABLE t;\n\\.\n").as_bytes());
+    assert!(status == 1 && told.contains("STDIN:1"), "{told}");
+    assert_eq!(good(folder.path(), &["read", "--format", "csv", "-c", count], ""), "n\n4\n");
+    let (status, _, told) = run(folder.path(), &["read"], format!("{copy}; SELECT 1;\n").as_bytes());
+    assert!(status == 1 && told.contains("'SELECT 1;' stands behind its ';'"), "{told}");
+}
+
+#[test]
+fn copy_writes_to_standard_output_as_a_device() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = "COPY (SELECT 1 AS a) TO '/dev/stdout' (FORMAT csv)";
+    assert_eq!(good(folder.path(), &["-c", copy], ""), "a\n1\n");
+}
