@@ -24,6 +24,11 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
         let given = given.map_or(String::new(), |(kind, _)| format!(" of type {kind}"));
         return Some(format!("function {function} does not take arguments{given}; cast them"));
     }
+    // A function of ours says itself what it takes.
+    if let Some((_, own)) = text.split_once(" user-defined coercion failed with: External error: ") {
+        let own = own.split_once(". No function matches the given name").map_or(own, |(own, _)| own);
+        return Some(own.to_owned());
+    }
     if let Some((_, call)) = text.split_once("No function matches the given name and argument types '")
         && let Some((name, types)) = call.split_once("'.").and_then(|(call, _)| call.split_once('('))
     {

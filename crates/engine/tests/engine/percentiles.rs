@@ -113,10 +113,10 @@ fn aggregates_of_many_groups_are_those_of_one_thread() {
         "max(f)",
         "count(*)",
     ];
-    let nightly = std::env::var("GINGHAM_NIGHTLY").is_ok();
-    // All at once, or each for itself.
-    let together = if nightly { 1 } else { calls.len() };
-    for calls in calls.chunks(together) {
+    // The rest takes minutes in a debug build.
+    let nightly = std::env::var_os("GINGHAM_NIGHTLY").is_some();
+    let calls = if nightly { &calls[..] } else { &calls[..4] };
+    for calls in calls.chunks(4) {
         let inner: Vec<_> = calls.iter().enumerate().map(|(at, call)| format!("{call} AS c{at}")).collect();
         let outer: Vec<_> =
             (0..calls.len()).map(|at| format!("count(c{at}), min(c{at}::text), max(c{at}::text)")).collect();
