@@ -119,7 +119,7 @@ impl DatabaseOptions {
         Ok(Database { engine: Engine::start(store, budget, self.threads)? })
     }
 
-    /// Makes a database in a temporary folder, gone when the last clone is dropped.
+    /// Makes a database in a temporary folder, gone when the last clone is dropped or the process ends.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ impl Database {
         DatabaseOptions::new().open(path)
     }
 
-    /// A database in a temporary folder, gone when the last clone is dropped.
+    /// A database in a temporary folder, gone when the last clone is dropped or the process ends.
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();
@@ -211,7 +211,7 @@ impl Database {
     }
 
     /// Gives the database up, and waits until nothing in this process has it open: the last query's threads may for a moment.
-    /// From then on its files may be moved, and another process may write. False when something has it after `patience`, such as
+    /// From then on its files may be moved, and another process may write; those of a temporary one are gone. False when something has it after `patience`, such as
     /// a connection that is still there.
     ///
     /// ```
