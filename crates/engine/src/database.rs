@@ -211,8 +211,8 @@ impl Database {
     }
 
     /// Gives the database up, and waits until nothing in this process has it open: the last query's threads may for a moment.
-    /// From then on its files may be moved, and another process may write; those of a temporary one are gone. False when something has it after `patience`, such as
-    /// a connection that is still there.
+    /// From then on its files may be moved, and another process may write; those of a temporary database are gone. False when
+    /// something has it after `patience`, such as a connection that is still there.
     ///
     /// ```
     /// use std::time::Duration;
