@@ -122,7 +122,7 @@ impl DatabaseOptions {
         })
     }
 
-    /// Makes a database in a temporary folder, gone when the last clone is dropped.
+    /// Makes a database in a temporary folder, gone when the last clone is dropped or the process ends.
     ///
     /// # Errors
     ///
@@ -185,7 +185,7 @@ impl Database {
         DatabaseOptions::new().open(path)
     }
 
-    /// A database in a temporary folder, gone when the last clone is dropped.
+    /// A database in a temporary folder, gone when the last clone is dropped or the process ends.
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();
@@ -216,8 +216,8 @@ impl Database {
     }
 
     /// Gives the database up, and waits until nothing in this process has it open: the last query's threads may for a moment.
-    /// From then on its files may be moved, and another process may write. False when something has it after `patience`, such as
-    /// a connection that is still there.
+    /// From then on its files may be moved, and another process may write; those of a temporary database are gone. False when
+    /// something has it after `patience`, such as a connection that is still there.
     ///
     /// ```
     /// use std::time::Duration;
