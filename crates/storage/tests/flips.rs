@@ -205,10 +205,12 @@ fn a_segment_that_a_damaged_key_hides_is_missed() {
     build(&path);
     let data = path.join("catalog/data.mdb");
     let bytes = std::fs::read(&data).unwrap();
-    // The key of the first segment of table 1. Turning the table's number into a larger one keeps the order of keys.
+    // The key of the first segment of table 1, with the version of its value behind it. Turning the table's number into a larger one
+    // keeps the order of keys.
     let mut key = 1u64.to_be_bytes().to_vec();
     key.extend(1u64.to_be_bytes());
-    for (at, _) in bytes.windows(16).enumerate().filter(|(_, window)| *window == key) {
+    key.push(8);
+    for (at, _) in bytes.windows(17).enumerate().filter(|(_, window)| *window == key) {
         flip(&data, at as u64 + 5, 0xff);
     }
     let error = refused(open_read_only(&path).and_then(|store| answer(&store))).to_string();

@@ -172,9 +172,10 @@ impl Transaction<'_> {
     }
 }
 
-/// Makes a table's folder unless it is there.
+/// Makes a table's folder unless it is there; that of all segments too, when somebody has taken it away.
 pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     match fs::create_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => folder::make_with_parents(folder),
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::io("creating folder", folder)(error)),
         _ => Ok(()),
     }
