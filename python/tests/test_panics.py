@@ -73,7 +73,7 @@ def test_values_in_and_rows_out(filled, tmp_path, capfd):
         assert not _internal.panic_at("", 0)
     assert filled.sql("SELECT n FROM t").arrow().num_rows == 200_000
     with filled.appender("log") as appender:
-        appender.append_row([1])
+        appender.append(1)
     assert filled.execute("SELECT count(*) FROM log").fetchone() == (1,)
     assert capfd.readouterr().err == ""
 

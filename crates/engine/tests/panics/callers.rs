@@ -38,6 +38,7 @@ fn a_reader_of_the_programs_that_panics_fails_its_statement() {
     assert_eq!(connection.transaction_status(), TransactionStatus::None);
     assert_eq!(connection.table("log").unwrap().rows(), 0);
     run(&connection, "INSERT INTO log VALUES (1, 'x')");
+    drop((insert, connection));
     let database = reopened(database, folder.path());
     assert_eq!(rows(&database.connect(), "SELECT n FROM log").unwrap(), ["1"]);
 }

@@ -148,6 +148,7 @@ fn a_panic_in_a_change_undoes_it_and_nothing_else() {
         run(&other, &format!("INSERT INTO log VALUES (1, '{point:?}')"));
     }
     run(&other, "DROP VIEW IF EXISTS v; DROP TABLE IF EXISTS u");
+    drop(other);
     let database = reopened(database, folder.path());
     let logged = rows(&database.connect(), "SELECT sum(n) FROM log").unwrap();
     assert_eq!(logged, [CHANGES.len().to_string()]);
@@ -185,6 +186,7 @@ fn a_panic_in_a_load_stores_nothing() {
     assert_eq!(connection.table("log").unwrap().rows(), 0);
     assert_eq!(load().unwrap().rows, 20_000);
     run(&connection, &copy);
+    drop(connection);
     let database = reopened(database, folder.path());
     assert_eq!(database.connect().table("log").unwrap().rows(), 40_000);
 }

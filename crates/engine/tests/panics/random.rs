@@ -3,7 +3,7 @@
 
 use crate::{alone, database, expect_reserved, reopened, rows, run};
 use gingham::lab::{PanicPoint, disarm, memory_reserved, panic_at};
-use gingham::{Connection, Error};
+use gingham::{Connection, Error, TransactionStatus};
 use std::time::{Duration, Instant};
 
 /// Numbers that look random.
@@ -41,7 +41,6 @@ const WRITES: &[(&str, &str)] = &[
 
 fn expect_a_fault(ended: &Result<u64, Error>, sql: &str) {
     if let Err(error) = ended {
-        // A transaction whose thread is gone has been rolled back for the statements that follow.
         let text = error.to_string();
         assert!(error.sqlstate() == "XX000" && text.contains("a fault made by a test"), "{sql}: {text}");
     }
@@ -49,20 +48,10 @@ fn expect_a_fault(ended: &Result<u64, Error>, sql: &str) {
 
 fn write(connection: &Connection, sql: &str) -> Result<u64, Error> {
     let ended = connection.execute(sql);
-    if connection.in_transaction_after_all() {
+    if connection.transaction_status() != TransactionStatus::None {
         drop(connection.execute("ROLLBACK"));
     }
     ended
-}
-
-trait InTransaction {
-    fn in_transaction_after_all(&self) -> bool;
-}
-
-impl InTransaction for Connection {
-    fn in_transaction_after_all(&self) -> bool {
-        self.transaction_status() != gingham::TransactionStatus::None
-    }
 }
 
 #[test]

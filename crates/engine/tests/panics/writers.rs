@@ -104,6 +104,7 @@ fn a_panic_behind_a_commit_takes_nothing_back() {
         assert_eq!(one("SELECT count(*), sum(a) FROM p"), ["1000|1001"]);
     };
     check(&database);
+    drop(connection);
     check(&reopened(database, folder.path()));
 }
 
@@ -141,6 +142,7 @@ fn a_panic_in_a_transaction_is_one_statements() {
     run(&connection, "BEGIN; INSERT INTO log VALUES (2006, 'x')");
     fails(PanicPoint::Commit, 0, || connection.execute("COMMIT"));
     run(&connection, "BEGIN; INSERT INTO log VALUES (2007, 'x'); COMMIT");
+    drop((connection, other));
     let database = reopened(database, folder.path());
     let logged = rows(&database.connect(), "SELECT n, count(*) FROM log GROUP BY n ORDER BY n").unwrap();
     assert_eq!(logged, ["2001|1", "2003|4", "2007|1"]);
@@ -174,6 +176,7 @@ fn a_panic_in_a_vacuum_of_its_own_is_nobodys() {
     let before = bytes();
     run(&connection, "VACUUM");
     assert!(bytes() < before);
+    drop(connection);
     let database = reopened(database, folder.path());
     let sums = rows(&database.connect(), "SELECT count(*), sum(a) FROM p").unwrap();
     assert_eq!(sums, [format!("60000|{}", 4 * 60_000 + 2)]);
