@@ -5,9 +5,9 @@ use crate::interrupt::Running;
 use crate::output::Format;
 use crate::rows::Rows;
 use crate::spinner::Spinner;
-use gingham::{Connection, CopyStream, ScriptPart, StatementHandle, StatementSplitter};
 use gingham::lab::{PanicPoint, pass};
 use gingham::storage::panics::guarded;
+use gingham::{Connection, CopyStream, ScriptPart, StatementHandle, StatementSplitter};
 use std::io::{BufRead, BufWriter, ErrorKind, Stdout, Write};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,6 @@
 //! Text to statements: DataFusion's parser, with COPY and ALTER TABLE … SET (…) in Gingham's own grammar and refused
 //! statements set aside.
 
-use crate::sql::split::without_mark;
 use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
 use crate::sql::copy;
@@ -9,6 +8,7 @@ use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::places::position;
+use crate::sql::split::without_mark;
 use crate::sql::tokens::Tokens;
 use crate::sql::{depth, refuse, untyped};
 use crate::{Error, Result};

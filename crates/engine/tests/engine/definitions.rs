@@ -52,7 +52,8 @@ fn start(connection: &Connection) -> Model {
 fn step(connection: &Connection, random: &mut Random, model: &mut Model) {
     match random.below(12) {
         0..=2 => {
-            let (view, columns) = (random.below(3), 1 + [3, 150, 500, 900][random.below(4) as usize] + random.below(90));
+            let (view, columns) =
+                (random.below(3), 1 + [3, 150, 500, 900][random.below(4) as usize] + random.below(90));
             let texts: Vec<String> = (0..columns).map(|number| format!("'text {number}' AS c{number}")).collect();
             run(connection, &format!("CREATE OR REPLACE VIEW v{view} AS SELECT {}", texts.join(", ")));
             model.views.insert(view, columns);
@@ -122,7 +123,10 @@ fn verify(database: &Database, model: &Model) {
     assert!(report.errors.is_empty(), "{:?}", report.errors);
     let connection = database.connect();
     for (view, columns) in &model.views {
-        assert_eq!(rows(&connection, &format!("SELECT c{} FROM v{view}", columns - 1)), [format!("text {}", columns - 1)]);
+        assert_eq!(
+            rows(&connection, &format!("SELECT c{} FROM v{view}", columns - 1)),
+            [format!("text {}", columns - 1)]
+        );
     }
     assert_eq!(rows(&connection, "SELECT count(*) FROM wide"), [model.wide_rows.to_string()]);
     let listed = "SELECT count(*) FROM gingham_columns WHERE table_name = 'wide'";

@@ -126,7 +126,8 @@ fn unneeded_pages(environment: &Environment, model: &Model) -> u64 {
                 pages += environment.values(name)?.stat(transaction).unwrap().overflow_pages as u64;
             }
             // LMDB leaves a value in its run, too, that has become short.
-            let needed = model.values().filter(|(length, _)| *length > PAGE / 2).map(|(length, _)| (length + 15) / PAGE + 1);
+            let needed =
+                model.values().filter(|(length, _)| *length > PAGE / 2).map(|(length, _)| (length + 15) / PAGE + 1);
             Ok(pages.saturating_sub(needed.sum()))
         })
         .unwrap()
