@@ -288,7 +288,9 @@ mod tests {
             statement.execute_update()
         };
         update("CREATE TABLE t AS SELECT value AS n FROM generate_series(1, 100000)").expect("a table");
-        for point in [PanicPoint::Launch, PanicPoint::Statement, PanicPoint::Blocking, PanicPoint::Job, PanicPoint::Commit] {
+        for point in
+            [PanicPoint::Launch, PanicPoint::Statement, PanicPoint::Blocking, PanicPoint::Job, PanicPoint::Commit]
+        {
             panic_at(point, 0);
             let ended = update("INSERT INTO t VALUES (0)");
             assert!(!disarm(), "{point:?}");

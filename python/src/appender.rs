@@ -39,8 +39,7 @@ impl CoreAppender {
 impl CoreAppender {
     /// Appends one row.
     fn append_row(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
-        let values =
-            guarded(py, || values.try_iter()?.map(|value| scalar(py, &value?)).collect::<PyResult<Vec<_>>>())?;
+        let values = guarded(py, || values.try_iter()?.map(|value| scalar(py, &value?)).collect::<PyResult<Vec<_>>>())?;
         self.with(py, |appender| appender.append_row(&values))
     }
 

@@ -103,7 +103,10 @@ fn a_load_that_panics_is_an_error() {
     let arguments = ["db", "load", "numbers.csv", "--into", "log"];
     for panic in ["load", "job", "commit"] {
         let (status, out, err) = run(folder.path(), panic, &arguments, "");
-        assert!(status == 1 && out.is_empty() && err.starts_with("error: internal error: a fault"), "{status} {out}{err}");
+        assert!(
+            status == 1 && out.is_empty() && err.starts_with("error: internal error: a fault"),
+            "{status} {out}{err}"
+        );
         assert_eq!(err.lines().count(), 1, "{err}");
     }
     let (status, out, err) = run(folder.path(), "", &arguments, "");

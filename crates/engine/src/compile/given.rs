@@ -5,10 +5,10 @@
 //! read, which are known when the last row is there; threads of the pool wait for nothing, so that nothing can wait for
 //! itself; and no row has left when memory runs out.
 
+use crate::Error;
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::{integers, is_string, left, limits};
 use crate::compile::not_compiled::{Compiled, NotCompiled};
-use crate::Error;
 use crate::compile::translate::{ColumnScope, Trace, Typed};
 use arrow::array::RecordBatch;
 use datafusion::common::runtime::JoinSet;
@@ -17,7 +17,9 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
-use gingham_execution::{Error as ExecutionError, Expression, InternedStrings, Limits, Memory, Relation, Result, Rows, Source};
+use gingham_execution::{
+    Error as ExecutionError, Expression, InternedStrings, Limits, Memory, Relation, Result, Rows, Source,
+};
 use std::sync::Arc;
 
 /// Rows that an operator may give, for all that is known.

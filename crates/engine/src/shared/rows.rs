@@ -2,8 +2,8 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::runtime::JoinSet;
 use datafusion::common::internal_datafusion_err;
+use datafusion::common::runtime::JoinSet;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SpillFile;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -42,9 +42,7 @@ pub(super) async fn keep(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext
         let rows = plan.execute(partition, Arc::clone(context))?;
         let held = MemoryConsumer::new("shared rows").with_can_spill(true).register(context.memory_pool());
         let spills = spills.clone();
-        tasks.spawn(async move {
-            Ok::<_, DataFusionError>((partition, part(rows, held, spills).await?))
-        });
+        tasks.spawn(async move { Ok::<_, DataFusionError>((partition, part(rows, held, spills).await?)) });
     }
     let mut parts: Vec<Option<SharedPart>> = (0..count).map(|_| None).collect();
     while let Some(ended) = tasks.join_next().await {
