@@ -7,6 +7,7 @@ use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
 use gingham_storage::panics::Panic;
 use gingham_storage::{Position, Problem, SqlState};
+use std::sync::Arc;
 use tokio::task::JoinError;
 
 /// Result of every operation of the engine.
@@ -308,13 +309,17 @@ fn from_datafusion(error: &DataFusionError) -> Error {
         DataFusionError::Internal(text) => Error::Internal(clean(text)),
         DataFusionError::SchemaError(inner, _) => schema_error(inner),
         DataFusionError::ResourcesExhausted(text) => Error::OutOfMemory(clean(text)),
-        DataFusionError::ExecutionJoin(inner) if inner.is_cancelled() => Error::Cancelled,
-        DataFusionError::ExecutionJoin(inner) => Panic::told(&inner.to_string()).into(),
+        DataFusionError::ExecutionJoin(inner) => from_task(inner),
         DataFusionError::Plan(text) | DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
             invalid_text(text, SqlState::InvalidStatement)
         }
         other => invalid_text(&other.strip_backtrace(), SqlState::InvalidStatement),
     }
+}
+
+/// The error of a task that others have, too.
+fn from_task(error: &JoinError) -> Error {
+    if error.is_cancelled() { Error::Cancelled } else { Panic::told(&error.to_string()).into() }
 }
 
 /// Our own error inside a boxed one, however deep.
@@ -327,6 +332,13 @@ fn from_boxed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Error 
         from_datafusion(inner)
     } else if let Some(inner) = error.downcast_ref::<ArrowError>() {
         from_arrow(inner)
+    } else if let Some(inner) = error.downcast_ref::<Arc<DataFusionError>>() {
+        from_datafusion(inner)
+    } else if let Some(inner) = error.downcast_ref::<JoinError>() {
+        from_task(inner)
+    } else if let Some(inner) = error.downcast_ref::<Arc<JoinError>>() {
+        // A task whose rows several partitions wait for.
+        from_task(inner)
     } else {
         invalid_text(&error.to_string(), SqlState::InvalidStatement)
     }

@@ -61,6 +61,7 @@ pub(super) fn wait_for<R: Send + 'static>(
 /// Starts the one statement of a text, by a plan that was kept when there is one.
 pub(super) fn text(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
     guarded(|| {
+        panics::pass(PanicPoint::Launch);
         let recording = session.recording(|| Some(sql.to_owned()));
         Ok(unrecorded(session, sql, caller)?.recorded(recording))
     })
@@ -85,7 +86,10 @@ pub(super) fn statement(
     parameters: Option<ParamValues>,
     caller: Caller,
 ) -> Result<Started> {
-    guarded(|| launch(session, Cow::Borrowed(statement), parameters, Stopwatch::start(), caller, None))
+    guarded(|| {
+        panics::pass(PanicPoint::Launch);
+        launch(session, Cow::Borrowed(statement), parameters, Stopwatch::start(), caller, None)
+    })
 }
 
 fn launch(
@@ -96,7 +100,6 @@ fn launch(
     caller: Caller,
     text: Option<Arc<str>>,
 ) -> Result<Started> {
-    panics::pass(PanicPoint::Launch);
     // EXECUTE is called what it executes is.
     let executed = prepare::executed(session, &statement);
     let command = statements::command(executed.as_ref().map_or(&statement, |prepared| &prepared.statement));

@@ -2,9 +2,9 @@
 
 use crate::error::invalid;
 use crate::percentiles::distinct::Distinct;
-use crate::percentiles::fractions::{Asked, Fractions, Statistic};
+use crate::percentiles::fractions::{AskedFractions, Fractions, Statistic};
 use crate::percentiles::groups::Groups;
-use crate::percentiles::kept::{Kept, ValueKind, has_order};
+use crate::percentiles::kept::{Kept, KeptKind, has_order};
 use crate::percentiles::one_group::OneGroup;
 use crate::type_name::type_name;
 use arrow::datatypes::{DataType, Field, FieldRef, IntervalMonthDayNano, IntervalUnit};
@@ -47,12 +47,12 @@ impl Percentile {
         Self { statistic, descending, name, aliases, signature: Signature::user_defined(Volatility::Immutable) }
     }
 
-    fn asked(&self, call: &AccumulatorArgs<'_>) -> Result<Asked> {
+    fn asked(&self, call: &AccumulatorArgs<'_>) -> Result<AskedFractions> {
         let fractions = match self.statistic {
             Statistic::Median => Fractions::One(Some(0.5)),
             other => Fractions::of(&call.exprs[1], other.name())?,
         };
-        Ok(Asked { statistic: self.statistic, descending: self.descending, fractions })
+        Ok(AskedFractions { statistic: self.statistic, descending: self.descending, fractions })
     }
 
     /// The type that values are cast to.
@@ -117,11 +117,11 @@ impl Percentile {
 macro_rules! keeping {
     ($keeper:ident, $asked:expr, $kept:expr) => {
         match $kept.kind {
-            ValueKind::Integer => Box::new($keeper::<i64>::new($asked, $kept)),
-            ValueKind::Float => Box::new($keeper::<f64>::new($asked, $kept)),
-            ValueKind::Decimal => Box::new($keeper::<i128>::new($asked, $kept)),
-            ValueKind::Interval => Box::new($keeper::<IntervalMonthDayNano>::new($asked, $kept)),
-            ValueKind::Row => Box::new($keeper::<Box<[u8]>>::new($asked, $kept)),
+            KeptKind::Integer => Box::new($keeper::<i64>::new($asked, $kept)),
+            KeptKind::Float => Box::new($keeper::<f64>::new($asked, $kept)),
+            KeptKind::Decimal => Box::new($keeper::<i128>::new($asked, $kept)),
+            KeptKind::Interval => Box::new($keeper::<IntervalMonthDayNano>::new($asked, $kept)),
+            KeptKind::Row => Box::new($keeper::<Box<[u8]>>::new($asked, $kept)),
         }
     };
 }

@@ -1,6 +1,6 @@
 //! The different values of one group, or of a window's frame, with how often each is there.
 
-use crate::percentiles::fractions::Asked;
+use crate::percentiles::fractions::AskedFractions;
 use crate::percentiles::kept::{Kept, lists_of};
 use crate::percentiles::value::{Value, column_of};
 use arrow::array::{Array, ArrayRef};
@@ -37,7 +37,7 @@ impl<T: Value> Ord for ByOrder<T> {
 /// The values, and how often each is there.
 #[derive(Debug)]
 pub(super) struct Distinct<T> {
-    asked: Asked,
+    asked: AskedFractions,
     kept: Kept,
     values: BTreeMap<ByOrder<T>, u64>,
     /// Bytes beside the values.
@@ -45,7 +45,7 @@ pub(super) struct Distinct<T> {
 }
 
 impl<T: Value> Distinct<T> {
-    pub(super) fn new(asked: Asked, kept: Kept) -> Self {
+    pub(super) fn new(asked: AskedFractions, kept: Kept) -> Self {
         Self { asked, kept, values: BTreeMap::new(), beside: 0 }
     }
 

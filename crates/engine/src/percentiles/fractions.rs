@@ -35,7 +35,7 @@ impl Statistic {
 
 /// What a call asks of each group.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct AskedFractions {
     pub(super) statistic: Statistic,
     /// The values are counted from the largest.
     pub(super) descending: bool,
@@ -114,7 +114,7 @@ struct Place {
     share: f64,
 }
 
-impl Asked {
+impl AskedFractions {
     /// The answers for `number` values, of which `at` gives the one at a place in ascending order.
     pub(super) fn answer<T: Value>(&self, number: usize, mut at: impl FnMut(usize) -> Result<T>) -> Result<Answer<T>> {
         let mut one = |fraction: &Option<f64>| -> Result<Option<T>> {
@@ -190,8 +190,8 @@ fn extreme<T: Value>(values: &[T], wanted: Ordering) -> T {
 mod tests {
     use super::*;
 
-    fn asked(statistic: Statistic, descending: bool, fractions: Fractions) -> Asked {
-        Asked { statistic, descending, fractions }
+    fn asked(statistic: Statistic, descending: bool, fractions: Fractions) -> AskedFractions {
+        AskedFractions { statistic, descending, fractions }
     }
 
     #[test]

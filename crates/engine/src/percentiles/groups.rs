@@ -1,6 +1,6 @@
 //! The values of many groups.
 
-use crate::percentiles::fractions::Asked;
+use crate::percentiles::fractions::AskedFractions;
 use crate::percentiles::kept::{Kept, lists_of};
 use crate::percentiles::value::{Value, column_of};
 use arrow::array::{Array, ArrayRef, BooleanArray};
@@ -12,7 +12,7 @@ use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 /// The values by group.
 #[derive(Debug)]
 pub(super) struct Groups<T> {
-    asked: Asked,
+    asked: AskedFractions,
     kept: Kept,
     groups: Vec<Vec<T>>,
     /// Bytes of the values, with room for more.
@@ -20,7 +20,7 @@ pub(super) struct Groups<T> {
 }
 
 impl<T: Value> Groups<T> {
-    pub(super) fn new(asked: Asked, kept: Kept) -> Self {
+    pub(super) fn new(asked: AskedFractions, kept: Kept) -> Self {
         Self { asked, kept, groups: Vec::new(), bytes: 0 }
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The kinds of [`Value`] that columns are kept as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueKind {
+pub(super) enum KeptKind {
     Integer,
     Float,
     Decimal,
@@ -27,7 +27,7 @@ pub(super) enum ValueKind {
 /// How a column's values are kept.
 #[derive(Debug)]
 pub(super) struct Kept {
-    pub(super) kind: ValueKind,
+    pub(super) kind: KeptKind,
     /// The column's type.
     shown: DataType,
     /// The type of a column of kept values.
@@ -37,18 +37,18 @@ pub(super) struct Kept {
 }
 
 /// What columns of a type are kept as; `None` for a type without an order.
-fn kind_of(data_type: &DataType) -> Option<(ValueKind, DataType)> {
+fn kind_of(data_type: &DataType) -> Option<(KeptKind, DataType)> {
     Some(match data_type {
-        DataType::Float32 | DataType::Float64 => (ValueKind::Float, DataType::Float64),
-        DataType::Decimal128(..) => (ValueKind::Decimal, data_type.clone()),
-        DataType::Interval(_) => (ValueKind::Interval, data_type.clone()),
+        DataType::Float32 | DataType::Float64 => (KeptKind::Float, DataType::Float64),
+        DataType::Decimal128(..) => (KeptKind::Decimal, data_type.clone()),
+        DataType::Interval(_) => (KeptKind::Interval, data_type.clone()),
         DataType::Date32 | DataType::Time32(_) | DataType::Time64(_) | DataType::Timestamp(..) => {
-            (ValueKind::Integer, DataType::Int64)
+            (KeptKind::Integer, DataType::Int64)
         }
-        DataType::UInt64 => (ValueKind::Row, DataType::LargeBinary),
-        integer if integer.is_integer() => (ValueKind::Integer, DataType::Int64),
-        DataType::Boolean | DataType::Decimal256(..) => (ValueKind::Row, DataType::LargeBinary),
-        text if text.is_string() || text.is_binary() => (ValueKind::Row, DataType::LargeBinary),
+        DataType::UInt64 => (KeptKind::Row, DataType::LargeBinary),
+        integer if integer.is_integer() => (KeptKind::Integer, DataType::Int64),
+        DataType::Boolean | DataType::Decimal256(..) => (KeptKind::Row, DataType::LargeBinary),
+        text if text.is_string() || text.is_binary() => (KeptKind::Row, DataType::LargeBinary),
         _ => return None,
     })
 }
@@ -65,7 +65,7 @@ impl Kept {
             return internal_err!("percentiles of {}", type_name(shown));
         };
         let rows = || RowConverter::new(vec![SortField::new(shown.clone())]);
-        let converter = (kind == ValueKind::Row).then(rows).transpose()?;
+        let converter = (kind == KeptKind::Row).then(rows).transpose()?;
         Ok(Self { kind, shown: shown.clone(), data_type, converter })
     }
 
@@ -77,13 +77,13 @@ impl Kept {
     /// A column as kept values, with its NULLs.
     pub(super) fn keep(&self, column: &ArrayRef) -> Result<ArrayRef> {
         match (self.kind, &self.converter) {
-            (ValueKind::Row, Some(converter)) => {
+            (KeptKind::Row, Some(converter)) => {
                 let rows = converter.convert_columns(std::slice::from_ref(column))?;
                 let values = rows.iter().enumerate();
                 let values = values.map(|(row, value)| column.is_valid(row).then(|| value.data()));
                 Ok(Arc::new(values.collect::<LargeBinaryArray>()))
             }
-            (ValueKind::Integer, _) => Ok(Arc::new(integers(column)?)),
+            (KeptKind::Integer, _) => Ok(Arc::new(integers(column)?)),
             _ => Ok(cast(column, &self.data_type)?),
         }
     }
@@ -91,7 +91,7 @@ impl Kept {
     /// Kept values as a column of the type that they had.
     fn show(&self, kept: &ArrayRef) -> Result<ArrayRef> {
         match (self.kind, &self.converter) {
-            (ValueKind::Row, Some(converter)) => {
+            (KeptKind::Row, Some(converter)) => {
                 let Some(bytes) = kept.as_binary_opt::<i64>() else {
                     return internal_err!("rows of type {}", kept.data_type());
                 };
@@ -104,7 +104,7 @@ impl Kept {
                     None => internal_err!("rows without a column"),
                 }
             }
-            (ValueKind::Integer, _) => match kept.as_primitive_opt() {
+            (KeptKind::Integer, _) => match kept.as_primitive_opt() {
                 Some(integers) => as_type(integers.clone(), &self.shown),
                 None => internal_err!("integers of type {}", kept.data_type()),
             },

@@ -1,6 +1,6 @@
 //! The values of one group, or of a window's frame, which loses values too.
 
-use crate::percentiles::fractions::Asked;
+use crate::percentiles::fractions::AskedFractions;
 use crate::percentiles::kept::{Kept, lists_of};
 use crate::percentiles::value::{Value, column_of};
 use arrow::array::{Array, ArrayRef};
@@ -11,7 +11,7 @@ use datafusion::logical_expr::Accumulator;
 /// The values, the sorted ones first.
 #[derive(Debug)]
 pub(super) struct OneGroup<T> {
-    asked: Asked,
+    asked: AskedFractions,
     kept: Kept,
     values: Vec<T>,
     /// So many are sorted.
@@ -23,7 +23,7 @@ pub(super) struct OneGroup<T> {
 }
 
 impl<T: Value> OneGroup<T> {
-    pub(super) fn new(asked: Asked, kept: Kept) -> Self {
+    pub(super) fn new(asked: AskedFractions, kept: Kept) -> Self {
         Self { asked, kept, values: Vec::new(), sorted: 0, was_asked: false, beside: 0 }
     }
 

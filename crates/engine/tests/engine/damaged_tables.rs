@@ -315,7 +315,7 @@ fn random_files_that_are_gone_or_changed() {
     let seeds = if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 1..600 } else { 1..13 };
     for seed in seeds {
         let path = folder.path().join(format!("trial {seed}"));
-        let random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+        let random = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
         let files = BTreeMap::new();
         Trial { seed, base: &base, expected: &expected, path: path.clone(), random, files }.run();
         std::fs::remove_dir_all(path).expect("the trial's folder goes");
@@ -449,7 +449,7 @@ fn a_damaged_table_is_dropped_emptied_or_replaced() {
     }
     assert!(!errors.iter().any(|error| error.contains("'whole'")), "{errors:?}");
     let backup = database.backup(folder.path().join("copy")).expect_err("tables are missing");
-    assert!(names_one(&backup, &["a"].into()), "{backup}");
+    assert!(names_one(&backup, &["a", "b", "c", "old.d"].into()), "{backup}");
     assert!(!folder.path().join("copy/catalog").exists(), "no half a backup");
     run(&connection, "VACUUM");
     assert_eq!(run(&connection, "TRUNCATE a"), 19_802);

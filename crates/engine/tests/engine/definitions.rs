@@ -28,7 +28,7 @@ struct Model {
     /// The columns of table `wide` besides its key, and its rows.
     columns: BTreeSet<u64>,
     wide_rows: u64,
-    /// Of each table of texts: lengths by key.
+    /// Lengths by key, of each table of texts.
     texts: [BTreeMap<u64, u64>; TEXTS.len()],
 }
 

@@ -9,14 +9,14 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// The folders that are there, of this process and, in a fork of it, of the one before.
-static FOLDERS: LazyLock<Mutex<HashSet<Known>>> = LazyLock::new(Mutex::default);
+static FOLDERS: LazyLock<Mutex<HashSet<KnownFolder>>> = LazyLock::new(Mutex::default);
 /// Notified when one is gone.
 static GONE: Condvar = Condvar::new();
 /// How often the end of a process tries to remove a folder that others still write to, and the time between.
 const TRIES: (usize, Duration) = (50, Duration::from_millis(10));
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Known {
+struct KnownFolder {
     path: PathBuf,
     /// Who made it: a fork must not remove what its parent has.
     process: u32,
@@ -27,10 +27,10 @@ struct Known {
 pub(crate) struct TemporaryFolder {
     /// Taken when it is removed.
     folder: Option<TempDir>,
-    known: Known,
+    known: KnownFolder,
 }
 
-fn folders() -> MutexGuard<'static, HashSet<Known>> {
+fn folders() -> MutexGuard<'static, HashSet<KnownFolder>> {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -40,7 +40,7 @@ impl TemporaryFolder {
         static AT_EXIT: Once = Once::new();
         AT_EXIT.call_once(remove_at_exit);
         let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(place)?;
-        let known = Known { path: folder.path().to_path_buf(), process: std::process::id() };
+        let known = KnownFolder { path: folder.path().to_path_buf(), process: std::process::id() };
         folders().insert(known.clone());
         Ok(Self { folder: Some(folder), known })
     }
@@ -67,7 +67,7 @@ impl Drop for TemporaryFolder {
 
 /// Waits until the folder at `path` is gone, if it is one of these; false when it is there after `patience`.
 pub(crate) fn wait_until_gone(path: &Path, patience: Duration) -> bool {
-    let is_there = |folders: &mut HashSet<Known>| folders.iter().any(|known| known.path == path);
+    let is_there = |folders: &mut HashSet<KnownFolder>| folders.iter().any(|known| known.path == path);
     let waited = GONE.wait_timeout_while(folders(), patience, is_there);
     !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
 }

@@ -15,7 +15,7 @@ const LINKS: usize = 40;
 
 /// What lies at the place, or will.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PlaceKind {
     /// A regular file.
     File,
     /// A device or a pipe.
@@ -26,10 +26,10 @@ enum Kind {
 
 /// Where a COPY writes, and where it ends up.
 #[derive(Debug)]
-pub(crate) struct Destination {
+pub(crate) struct CopyDestination {
     /// As the statement names it.
     named: String,
-    kind: Kind,
+    kind: PlaceKind,
     /// The place, with links followed.
     place: PathBuf,
     /// What is written first: a file or a folder in `folder`.
@@ -38,7 +38,7 @@ pub(crate) struct Destination {
     folder: TempDir,
 }
 
-impl Destination {
+impl CopyDestination {
     /// For the place that a statement names: a folder of files `as_folder`, or where its name ends in `/`.
     pub(crate) fn of(named: &str, as_folder: bool) -> Result<Self> {
         let refused = |error: io::Error| refused(named, &error);
@@ -52,7 +52,7 @@ impl Destination {
         let as_folder = as_folder || named.ends_with('/');
         let place = followed(&std::path::absolute(path).map_err(refused)?).map_err(refused)?;
         let (kind, beside) = match fs::metadata(&place) {
-            Ok(known) if known.is_dir() && as_folder => (Kind::Folder, parent(&place)),
+            Ok(known) if known.is_dir() && as_folder => (PlaceKind::Folder, parent(&place)),
             Ok(known) if known.is_dir() => {
                 let text = format!("COPY TO '{named}': this is a folder; name a file in it");
                 return Err(Error::invalid(SqlState::WrongObjectType, text));
@@ -64,11 +64,11 @@ impl Destination {
             Ok(known) if known.is_file() => {
                 // Who may not write the file may not replace it.
                 File::options().write(true).open(&place).map_err(refused)?;
-                (Kind::File, parent(&place))
+                (PlaceKind::File, parent(&place))
             }
-            Ok(_) => (Kind::Stream, std::env::temp_dir()),
+            Ok(_) => (PlaceKind::Stream, std::env::temp_dir()),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let kind = if as_folder { Kind::Folder } else { Kind::File };
+                let kind = if as_folder { PlaceKind::Folder } else { PlaceKind::File };
                 (kind, parent(&place))
             }
             Err(error) => return Err(refused(error)),
@@ -77,10 +77,10 @@ impl Destination {
         // The ending says to DataFusion which format it is when the statement does not, and that it is one file.
         let ending = Path::new(named.trim_end_matches('/')).extension().and_then(|ending| ending.to_str());
         let written = match kind {
-            Kind::Folder => folder.path().join("rows"),
-            Kind::File | Kind::Stream => folder.path().join(format!("rows.{}", ending.unwrap_or("file"))),
+            PlaceKind::Folder => folder.path().join("rows"),
+            PlaceKind::File | PlaceKind::Stream => folder.path().join(format!("rows.{}", ending.unwrap_or("file"))),
         };
-        if kind == Kind::Folder {
+        if kind == PlaceKind::Folder {
             fs::create_dir(&written).map_err(refused)?;
         }
         Ok(Self { named: named.to_owned(), kind, place, written, folder })
@@ -89,8 +89,8 @@ impl Destination {
     /// Where DataFusion writes.
     pub(crate) fn url(&self) -> Result<String> {
         let url = match self.kind {
-            Kind::Folder => Url::from_directory_path(&self.written),
-            Kind::File | Kind::Stream => Url::from_file_path(&self.written),
+            PlaceKind::Folder => Url::from_directory_path(&self.written),
+            PlaceKind::File | PlaceKind::Stream => Url::from_file_path(&self.written),
         };
         let url = url.map_err(|()| Error::Internal(format!("{} has no URL", self.written.display())))?;
         Ok(url.into())
@@ -103,21 +103,21 @@ impl Destination {
 
     fn bring(&self) -> io::Result<()> {
         // Of no record, and without a header, no file is made.
-        if self.kind != Kind::Folder && !self.written.try_exists()? {
+        if self.kind != PlaceKind::Folder && !self.written.try_exists()? {
             File::create(&self.written)?;
         }
         match self.kind {
-            Kind::File => {
+            PlaceKind::File => {
                 if let Ok(known) = fs::metadata(&self.place) {
                     fs::set_permissions(&self.written, known.permissions())?;
                 }
                 fs::rename(&self.written, &self.place)
             }
-            Kind::Stream => {
+            PlaceKind::Stream => {
                 let mut to = File::options().write(true).open(&self.place)?;
                 io::copy(&mut File::open(&self.written)?, &mut to).map(drop)
             }
-            Kind::Folder => moved(&self.written, &self.place),
+            PlaceKind::Folder => moved(&self.written, &self.place),
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn written(named: &Path, text: &str) -> Result<()> {
-        let destination = Destination::of(named.to_str().unwrap(), false)?;
+        let destination = CopyDestination::of(named.to_str().unwrap(), false)?;
         fs::write(&destination.written, text).unwrap();
         destination.finish()
     }
@@ -206,7 +206,8 @@ mod tests {
         assert_eq!(fs::read_to_string(&target).unwrap(), "1");
         let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
         fs::set_permissions(&target, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
-        let destination = Destination::of(&format!("file://{}", link.display()).replace("%", "%25"), false).unwrap();
+        let destination =
+            CopyDestination::of(&format!("file://{}", link.display()).replace("%", "%25"), false).unwrap();
         fs::write(&destination.written, "two").unwrap();
         drop(destination);
         assert_eq!(fs::read_to_string(&target).unwrap(), "1");

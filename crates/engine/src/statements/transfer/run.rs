@@ -6,7 +6,7 @@ use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::fold;
 use crate::sql::quoted::quoted;
 use crate::statements::dml::insert;
-use crate::statements::transfer::destination::Destination;
+use crate::statements::transfer::destination::CopyDestination;
 use crate::statements::{all_of, query_of, writable};
 use crate::{Error, Result};
 use arrow::array::AsArray;
@@ -120,7 +120,7 @@ pub(crate) async fn to(
     }
     crate::session::external_files::local(&statement.target)?;
     require_format(&statement)?;
-    let destination = Destination::of(&statement.target, !statement.partitioned_by.is_empty())?;
+    let destination = CopyDestination::of(&statement.target, !statement.partitioned_by.is_empty())?;
     statement.target = destination.url()?;
     let plan = values_as_text(copied(context, statement, parameters).await?)?;
     let rows = async { Ok(context.rows(plan).await?.try_collect::<Vec<_>>().await?) };
@@ -171,8 +171,18 @@ async fn copied(
             format!("column '{}' appears twice in COPY; give one another name with AS", names[twice]),
         ));
     }
+    // DataFusion would look for them in the query without a table.
+    let partition_by = std::mem::take(&mut statement.partitioned_by);
+    if let Some(unknown) = partition_by.iter().find(|column| !names.contains(column)) {
+        let suggestion = did_you_mean(unknown, names.iter().map(String::as_str));
+        let text = format!("PARTITIONED BY: column '{unknown}' does not exist{suggestion}");
+        return Err(Error::invalid(SqlState::UndefinedColumn, text));
+    }
     match context.plan(DataFusionStatement::CopyTo(statement), None).await? {
-        LogicalPlan::Copy(copy) => Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(bound.with_names()?), ..copy })),
+        LogicalPlan::Copy(copy) => {
+            let input = Arc::new(bound.with_names()?);
+            Ok(LogicalPlan::Copy(CopyTo { input, partition_by, ..copy }))
+        }
         _ => Err(Error::Internal("COPY was planned as something else".into())),
     }
 }

@@ -110,8 +110,9 @@ pub(crate) fn verify_for_opening(catalog: &Path, trusted: Trusted) -> Result<u64
     }
 }
 
-/// The same, for the one writer, who lengthens a file that ends within a run: a power loss may have kept a commit's values and
-/// lost what lies behind them in their runs, which no commit checksum covers. LMDB never reads that, but copies it through its map.
+/// Errors unless the one writer can trust LMDB with the catalog's file. A file that ends within a run is lengthened: a power loss
+/// may have kept a commit's values and lost what lies behind them in their runs, which no commit checksum covers. LMDB never reads
+/// that, but copies it through its map.
 pub(crate) fn verify_for_writing(catalog: &Path, trusted: Trusted) -> Result<()> {
     let needed = verify_for_opening(catalog, trusted)?;
     let path = catalog.join("data.mdb");

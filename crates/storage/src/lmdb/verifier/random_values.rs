@@ -37,10 +37,16 @@ impl Random {
 }
 
 /// By database and key, what a value consists of: its length and the byte that it repeats.
-type Model = BTreeMap<(usize, u64), (u64, u8)>;
+type ExpectedValues = BTreeMap<(usize, u64), (u64, u8)>;
 
 /// Changes some values, some of them in transactions that are nested up to three deep and commit or not.
-fn change(environment: &Environment, transaction: &mut RwTxn<'_>, random: &mut Random, model: &mut Model, depth: u32) {
+fn change(
+    environment: &Environment,
+    transaction: &mut RwTxn<'_>,
+    random: &mut Random,
+    model: &mut ExpectedValues,
+    depth: u32,
+) {
     for _ in 0..=random.below(8) {
         if depth < 3 && random.below(4) == 0 {
             let mut inner = model.clone();
@@ -69,7 +75,12 @@ fn change(environment: &Environment, transaction: &mut RwTxn<'_>, random: &mut R
 }
 
 /// One transaction, which mostly commits. Whether it did.
-fn transaction(environment: &Environment, state: &mut DatabaseState, random: &mut Random, model: &mut Model) -> bool {
+fn transaction(
+    environment: &Environment,
+    state: &mut DatabaseState,
+    random: &mut Random,
+    model: &mut ExpectedValues,
+) -> bool {
     let mut changed = model.clone();
     let (mut transaction, _shared) = environment.write().unwrap();
     // The state, which the verifier reads, grows and shrinks within the transaction too.
@@ -90,7 +101,7 @@ fn transaction(environment: &Environment, state: &mut DatabaseState, random: &mu
 }
 
 /// The verifier finds nothing, the commit checksum fits, and all values are there.
-fn verify(environment: &Environment, model: &Model) {
+fn verify(environment: &Environment, model: &ExpectedValues) {
     let walked = walk(environment.folder(), Trusted::Both).unwrap();
     let found = (&walked.errors, &walked.oddities, &walked.notes);
     assert!(walked.errors.is_empty() && walked.oddities.is_empty() && walked.notes.is_empty(), "{found:?}");
@@ -118,7 +129,7 @@ fn vacuumed(environment: &Environment, state: &DatabaseState, to: &Path) -> Envi
 }
 
 /// How many pages the runs of the latest commit have that no value takes.
-fn unneeded_pages(environment: &Environment, model: &Model) -> u64 {
+fn unneeded_pages(environment: &Environment, model: &ExpectedValues) -> u64 {
     environment
         .read(|transaction| {
             let mut pages = 0;
@@ -146,7 +157,7 @@ fn case(seed: u64, commits: u32) -> usize {
     let mut state = first_state();
     folder::label_both_metas(&environment, state.clone()).unwrap();
     let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ (seed + 1).wrapping_mul(0xBF58_476D_1CE4_E5B9));
-    let (mut model, mut pins, mut kept) = (Model::new(), Vec::<ReadPin>::new(), 0);
+    let (mut model, mut pins, mut kept) = (ExpectedValues::new(), Vec::<ReadPin>::new(), 0);
     for number in 1..=commits {
         match random.below(12) {
             0 => pins.push(environment.pin(Arc::new(()) as Arc<Owner>).unwrap()),
