@@ -6,6 +6,7 @@ use crate::session::{CancelToken, Session, StatementContext, StatementHandle, St
 use crate::session::{TransactionStatus, wait};
 use crate::sql::ignored::changes;
 use crate::sql::split;
+use crate::statements::transfer::stream::{CopyStream, stream_of};
 use crate::{QueryResult, Result, load, statements};
 use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
@@ -28,7 +29,6 @@ mod with_values;
 mod workload;
 
 pub use appender::Appender;
-pub use copies::CopyStream;
 pub use parsed::Values;
 pub use prepared::Prepared;
 pub use running::RunningStatement;
@@ -202,7 +202,7 @@ impl Connection {
     /// assert_eq!(Connection::copy_stream("COPY t TO 'file.csv'"), None);
     /// ```
     pub fn copy_stream(sql: &str) -> Option<CopyStream> {
-        copies::stream_of(sql)
+        stream_of(sql)
     }
 
     /// Parses a statement with parameters for repeated use, and plans it to find its mistakes, the schema of its rows and the

@@ -61,7 +61,7 @@ mod upstream_texts;
 mod windows;
 
 pub use ::datafusion::common::ScalarValue;
-pub use connection::{Appender, CancelHandle, Connection, CopyStream, Prepared, RunningStatement, Transaction, Values};
+pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatement, Transaction, Values};
 pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
 pub use gingham_storage as storage;
@@ -72,4 +72,5 @@ pub use session::{
 };
 pub use sql::quoted::quoted;
 pub use sql::splitter::{ScriptPart, StatementSplitter};
+pub use statements::transfer::stream::CopyStream;
 pub use text::as_text;

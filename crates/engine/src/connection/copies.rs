@@ -5,7 +5,6 @@ use crate::connection::Connection;
 use crate::connection::launch::{self, Caller};
 use crate::session::wait;
 use crate::sql::copy::CopyPlace;
-use crate::sql::split::statement_places;
 use crate::statements::{Statement, parse_single};
 use crate::{Error, Result, StatementHandle};
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -14,33 +13,6 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use tempfile::TempDir;
-
-/// A stream of whoever runs a COPY.
-///
-/// ```
-/// let sql = "COPY t TO STDOUT";
-/// assert_eq!(gingham::Connection::copy_stream(sql), Some(gingham::CopyStream::Out));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CopyStream {
-    /// STDIN: records come from it.
-    In,
-    /// STDOUT: records go to it.
-    Out,
-}
-
-/// Which stream a statement is about.
-pub(super) fn stream_of(sql: &str) -> Option<CopyStream> {
-    let place = statement_places(sql).into_iter().next()?;
-    let word = sql[place.first..].split(|character: char| !character.is_ascii_alphabetic()).next()?;
-    // Only these are worth being parsed for it.
-    let copies = word.eq_ignore_ascii_case("copy");
-    match copies.then(|| parse_single(sql).ok()).flatten()? {
-        Statement::CopyFrom(copy) if copy.from == CopyPlace::Stream => Some(CopyStream::In),
-        Statement::CopyOut(_) => Some(CopyStream::Out),
-        _ => None,
-    }
-}
 
 impl Connection {
     /// Runs `COPY t FROM STDIN (FORMAT csv, …)` with the bytes of `from`, to their end, unless `handle` cancels it. All records

@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use futures::future::FutureExt;
 use futures::stream::StreamExt;
-use gingham_storage::panics::Panic;
+use gingham_storage::panics::{self, Panic, PanicPoint};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -126,6 +126,7 @@ fn start_with(
     handle.spawn(async move {
         // What a cancelled statement has left is dropped within it, which can panic too.
         let driven = AssertUnwindSafe(async {
+            panics::pass(PanicPoint::Statement);
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(Error::Cancelled),

@@ -50,7 +50,9 @@ impl CopyDestination {
             None => PathBuf::from(named),
         };
         let as_folder = as_folder || named.ends_with('/');
-        let place = followed(&std::path::absolute(path).map_err(refused)?).map_err(refused)?;
+        let path = std::path::absolute(path).map_err(refused)?;
+        // A link to a stream that is open leads to no name; and /dev/stdout may be a file, which somebody has open.
+        let place = if is_stream(&path) { path } else { followed(&path).map_err(refused)? };
         let (kind, beside) = match fs::metadata(&place) {
             Ok(known) if known.is_dir() && as_folder => (PlaceKind::Folder, parent(&place)),
             Ok(known) if known.is_dir() => {
@@ -61,7 +63,7 @@ impl CopyDestination {
                 let text = format!("COPY TO '{named}': this is a file, not a folder");
                 return Err(Error::invalid(SqlState::WrongObjectType, text));
             }
-            Ok(known) if known.is_file() => {
+            Ok(known) if known.is_file() && !is_stream(&place) => {
                 // Who may not write the file may not replace it.
                 File::options().write(true).open(&place).map_err(refused)?;
                 (PlaceKind::File, parent(&place))
@@ -114,7 +116,7 @@ impl CopyDestination {
                 fs::rename(&self.written, &self.place)
             }
             PlaceKind::Stream => {
-                let mut to = File::options().write(true).open(&self.place)?;
+                let mut to = File::options().append(true).open(&self.place)?;
                 io::copy(&mut File::open(&self.written)?, &mut to).map(drop)
             }
             PlaceKind::Folder => moved(&self.written, &self.place),
@@ -133,6 +135,12 @@ impl CopyDestination {
             other => other,
         }
     }
+}
+
+/// Whether there is a device or a pipe at a path, or a file that is open as one of the process's own.
+fn is_stream(path: &Path) -> bool {
+    let is_open = path.starts_with("/dev") || path.starts_with("/proc");
+    fs::metadata(path).is_ok_and(|known| !known.is_dir() && (is_open || !known.is_file()))
 }
 
 fn parent(place: &Path) -> PathBuf {
