@@ -160,7 +160,7 @@ fn a_flipped_byte_is_an_error_or_the_right_answer() {
     }
     println!("{bytes} bytes, step {step}: {errors} errors, {rights} right answers, {} bad", bad.len());
     assert!(bad.is_empty(), "{} bad trials:\n{}", bad.len(), bad.join("\n"));
-    assert!(errors > 100 && rights > 100, "{errors} errors and {rights} right answers");
+    assert!(errors > 50 && rights > 100, "{errors} errors and {rights} right answers");
     assert_eq!(answer(&open(&path).unwrap()).unwrap(), right, "the flips were undone");
 }
 
@@ -205,18 +205,16 @@ fn a_segment_that_a_damaged_key_hides_is_missed() {
     build(&path);
     let data = path.join("catalog/data.mdb");
     let bytes = std::fs::read(&data).unwrap();
-    // The key of the first segment of table 1, with the version of its value behind it. Turning the table's number into a larger one
-    // keeps the order of keys.
+    // The key of the first segment of table 1. Turning the table's number into a larger one hides the segment.
     let mut key = 1u64.to_be_bytes().to_vec();
     key.extend(1u64.to_be_bytes());
-    key.push(8);
-    for (at, _) in bytes.windows(17).enumerate().filter(|(_, window)| *window == key) {
+    for (at, _) in bytes.windows(16).enumerate().filter(|(_, window)| *window == key) {
         flip(&data, at as u64 + 5, 0xff);
     }
     let error = refused(open_read_only(&path).and_then(|store| answer(&store))).to_string();
     assert!(error.contains("data.mdb"), "{error}");
     let error = refused(open(&path).and_then(|store| answer(&store))).to_string();
-    assert!(error.contains("table 'parent'") && error.contains("data.mdb"), "{error}");
+    assert!(error.contains("data.mdb"), "{error}");
     assert!(path.join("segments/1/1.seg").exists(), "no sweep takes the file of a segment that was missed");
 }
 

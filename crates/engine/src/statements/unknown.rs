@@ -16,10 +16,11 @@ pub(crate) async fn unknown_tables(context: &StatementContext, statement: &mut S
     // Their names are no members of a FROM.
     match statement.as_ref() {
         DataFusionStatement::CopyTo(CopyToStatement { source: CopyToSource::Relation(name), .. }) => named.name(name),
-        DataFusionStatement::Statement(tree) => match tree.as_ref() {
-            Sql::ExplainTable { table_name, .. } => named.name(table_name),
-            _ => {}
-        },
+        DataFusionStatement::Statement(tree) => {
+            if let Sql::ExplainTable { table_name, .. } = tree.as_ref() {
+                named.name(table_name);
+            }
+        }
         _ => {}
     }
     statement.as_mut().walk(&mut named)?;

@@ -152,6 +152,9 @@ impl Store {
     }
 }
 
+/// The files of a copy, by table and segment.
+type NeededFiles = BTreeMap<(TableId, SegmentId), NeededFile>;
+
 /// A segment file that a copy needs.
 struct NeededFile {
     table: TableName,
@@ -173,7 +176,7 @@ impl CopiedFiles {
 }
 
 /// Makes the copied environment name its own transactions; gives the commit that it is of, and the segment files that it needs.
-fn label_copy(catalog: &Path, files: CopiedFiles) -> Result<(u64, BTreeMap<(TableId, SegmentId), NeededFile>)> {
+fn label_copy(catalog: &Path, files: CopiedFiles) -> Result<(u64, NeededFiles)> {
     let environment = Environment::open(catalog, Access::Durable)?;
     let (state, needed) = environment.read(|transaction| {
         let state = records::state(&environment, transaction)?;

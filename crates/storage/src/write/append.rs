@@ -172,13 +172,20 @@ impl Transaction<'_> {
     }
 }
 
-/// Makes a table's folder unless it is there; that of all segments too, when somebody has taken it away.
+/// Makes a table's folder unless it is there; that of all segments too, when somebody has taken it away, but no database's: one in
+/// memory is gone when its process ends.
 pub(crate) fn make_folder(folder: &Path) -> Result<()> {
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => folder::make_with_parents(folder),
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::io("creating folder", folder)(error)),
+    let made = |folder: &Path| match fs::create_dir(folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
-    }
+    };
+    let retried = match (made(folder), folder.parent()) {
+        (Err(error), Some(segments)) if error.kind() == ErrorKind::NotFound => {
+            made(segments).and_then(|()| made(folder))
+        }
+        (first, _) => first,
+    };
+    retried.map_err(Error::io("creating folder", folder))
 }
 
 /// Refuses records that were written for other columns than the table has now.
