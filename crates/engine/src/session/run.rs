@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use futures::future::FutureExt;
 use futures::stream::StreamExt;
-use gingham_storage::panics::Panic;
+use gingham_storage::panics::{self, Panic, PanicPoint};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -158,6 +158,7 @@ async fn drive(
             drop(head.send(Ok(ResultHead { schema, affected })));
         }
     };
+    panics::pass(PanicPoint::Statement);
     let (outcome, part) = work.await?;
     let _part = part.filter(|_| matches!(outcome, Outcome::Rows(_)));
     watch.is_planned();

@@ -43,7 +43,6 @@ use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Sql};
 use futures::StreamExt;
-use gingham_storage::panics::{self, PanicPoint};
 use gingham_storage::store::Store;
 use gingham_storage::write::Transaction;
 use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
@@ -55,7 +54,6 @@ pub(crate) async fn run(
     statement: Statement,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
-    panics::pass(PanicPoint::Statement);
     if !transaction::ends(&statement) {
         context.require_live()?;
     }

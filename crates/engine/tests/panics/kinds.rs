@@ -105,7 +105,7 @@ const CHANGES: &[Kind] = &[
     kind(PanicPoint::Blocking, 0, "", "INSERT INTO u SELECT * FROM t"),
     kind(PanicPoint::Blocking, 1, "", "UPDATE u SET g = g + 1"),
     kind(PanicPoint::Scan, 0, DATAFUSION, "INSERT INTO u SELECT n, g, s FROM t WHERE g > 5"),
-    kind(PanicPoint::Morsel, 0, "", "INSERT INTO u SELECT n, g, s FROM t WHERE g > 5"),
+    kind(PanicPoint::Morsel, 0, "", "INSERT INTO u SELECT sum(n), g, max(s) FROM t GROUP BY g"),
     kind(PanicPoint::Part, 0, "", "UPDATE u SET g = g + 1"),
     kind(PanicPoint::Part, 0, "", "DELETE FROM u WHERE n % 2 = 0"),
     kind(PanicPoint::Sync, 0, "", "UPDATE u SET g = g + 1"),

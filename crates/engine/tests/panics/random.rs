@@ -58,7 +58,7 @@ fn write(connection: &Connection, sql: &str) -> Result<u64, Error> {
 fn any_panic_is_survived() {
     let _alone = alone();
     let nightly = std::env::var_os("GINGHAM_NIGHTLY").is_some();
-    let (seed, time) = if nightly { (Instant::now().elapsed().as_nanos() as u64, 600) } else { (7, 12) };
+    let (seed, time) = if nightly { (Instant::now().elapsed().as_nanos() as u64, 600) } else { (7, 8) };
     let mut random = Random(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let mut database = database(folder.path());
