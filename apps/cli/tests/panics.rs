@@ -56,7 +56,7 @@ fn standard_error_has_the_statements_error_alone() {
         ("job", "INSERT INTO log VALUES (1)"),
         ("commit", "INSERT INTO log VALUES (1)"),
         ("open_transaction", "BEGIN; INSERT INTO log VALUES (1); COMMIT"),
-        ("part", "DELETE FROM t WHERE n % 2 = 0"),
+        ("part", "UPDATE t SET g = g + 1"),
         ("rewrite", "ALTER TABLE t SET (layout = 'row')"),
         ("vacuum", "VACUUM"),
     ] {

@@ -107,7 +107,6 @@ const CHANGES: &[Kind] = &[
     kind(PanicPoint::Scan, 0, DATAFUSION, "INSERT INTO u SELECT n, g, s FROM t WHERE g > 5"),
     kind(PanicPoint::Morsel, 0, "", "INSERT INTO u SELECT sum(n), g, max(s) FROM t GROUP BY g"),
     kind(PanicPoint::Part, 0, "", "UPDATE u SET g = g + 1"),
-    kind(PanicPoint::Part, 0, "", "DELETE FROM u WHERE n % 2 = 0"),
     kind(PanicPoint::Sync, 0, "", "UPDATE u SET g = g + 1"),
     kind(PanicPoint::Rewrite, 0, "", "ALTER TABLE u SET (layout = 'row')"),
     kind(PanicPoint::Job, 0, "", "INSERT INTO u VALUES (0, 0, '')"),
