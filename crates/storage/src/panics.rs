@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn places_are_without_the_folder_of_a_machine() {
-        let file = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/arrow-array-59.0.0/src/array/mod.rs";
+        let file = "/somewhere/registry/src/index.crates.io-1949cf8c6b5b557f/arrow-array-59.0.0/src/array/mod.rs";
         assert_eq!(place(file, 7), "arrow-array-59.0.0/src/array/mod.rs:7");
         assert_eq!(place("crates/storage/src/panics.rs", 7), "crates/storage/src/panics.rs:7");
     }

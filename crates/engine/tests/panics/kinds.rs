@@ -45,7 +45,7 @@ const QUERIES: &[Kind] = &[
     kind(PanicPoint::Piece, 0, "", ALL),
     kind(PanicPoint::Piece, 3, "", ALL),
     kind(PanicPoint::ReadAhead, 0, DIRECT, GROUPS),
-    kind(PanicPoint::ReadAhead, 1, DIRECT, ALL),
+    kind(PanicPoint::ReadAhead, 0, DIRECT, ALL),
 ];
 
 #[test]
