@@ -87,7 +87,7 @@ fn check_queries(database: &Database, kinds: &[Kind]) {
         let right = rows(&connection, sql).unwrap();
         assert_eq!(rows(&connection, sql).unwrap(), right);
         let what = format!("{point:?} {after} {sql}");
-        for _ in 0..3 {
+        for _ in 0..2 {
             let held = memory_reserved(database);
             fails(*point, *after, || rows(&connection, sql));
             expect_reserved(database, held, &what);

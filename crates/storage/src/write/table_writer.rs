@@ -379,7 +379,7 @@ impl TableWriter {
                 self.write_lane(lane, 1)
             };
             let threads: Vec<_> = own.map(|lane| scope.spawn(move || guarded(|| write(lane)))).collect();
-            threads.into_iter().map(joined).collect()
+            threads.into_iter().try_for_each(joined)
         })
     }
 
