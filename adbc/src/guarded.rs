@@ -67,7 +67,7 @@ struct GuardedRows {
 }
 
 impl Iterator for GuardedRows {
-    type Item = Result<RecordBatch, ArrowError>;
+    type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.panicked {

@@ -166,6 +166,7 @@ async fn drive(
             drop(head.send(Ok(ResultHead { schema, affected })));
         }
     };
+    panics::pass(PanicPoint::Statement);
     let (outcome, part) = work.await?;
     let _part = part.filter(|_| matches!(outcome, Outcome::Rows(_)));
     watch.is_planned();

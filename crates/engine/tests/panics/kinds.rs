@@ -45,7 +45,7 @@ const QUERIES: &[Kind] = &[
     kind(PanicPoint::Piece, 0, "", ALL),
     kind(PanicPoint::Piece, 3, "", ALL),
     kind(PanicPoint::ReadAhead, 0, DIRECT, GROUPS),
-    kind(PanicPoint::ReadAhead, 1, DIRECT, ALL),
+    kind(PanicPoint::ReadAhead, 0, DIRECT, ALL),
 ];
 
 #[test]
@@ -87,7 +87,7 @@ fn check_queries(database: &Database, kinds: &[Kind]) {
         let right = rows(&connection, sql).unwrap();
         assert_eq!(rows(&connection, sql).unwrap(), right);
         let what = format!("{point:?} {after} {sql}");
-        for _ in 0..3 {
+        for _ in 0..2 {
             let held = memory_reserved(database);
             fails(*point, *after, || rows(&connection, sql));
             expect_reserved(database, held, &what);
@@ -105,9 +105,8 @@ const CHANGES: &[Kind] = &[
     kind(PanicPoint::Blocking, 0, "", "INSERT INTO u SELECT * FROM t"),
     kind(PanicPoint::Blocking, 1, "", "UPDATE u SET g = g + 1"),
     kind(PanicPoint::Scan, 0, DATAFUSION, "INSERT INTO u SELECT n, g, s FROM t WHERE g > 5"),
-    kind(PanicPoint::Morsel, 0, "", "INSERT INTO u SELECT g, count(*), min(s) FROM t GROUP BY g"),
+    kind(PanicPoint::Morsel, 0, "", "INSERT INTO u SELECT sum(n), g, max(s) FROM t GROUP BY g"),
     kind(PanicPoint::Part, 0, "", "UPDATE u SET g = g + 1"),
-    kind(PanicPoint::Part, 0, "", "DELETE FROM u WHERE n % 2 = 0"),
     kind(PanicPoint::Sync, 0, "", "UPDATE u SET g = g + 1"),
     kind(PanicPoint::Rewrite, 0, "", "ALTER TABLE u SET (layout = 'row')"),
     kind(PanicPoint::Job, 0, "", "INSERT INTO u VALUES (0, 0, '')"),
