@@ -307,7 +307,7 @@ mod tests {
             let batches: Vec<_> = rows.by_ref().collect();
             assert!(!disarm(), "{point:?}");
             let (last, others) = batches.split_last().expect("batches");
-            assert!(others.iter().all(Result::is_ok) && others.len() == 1, "{point:?}: {}", others.len());
+            assert!(others.iter().all(|other| other.is_ok()) && others.len() == 1, "{point:?}: {}", others.len());
             let error = last.as_ref().expect_err("there was a panic").to_string();
             assert!(error.contains("internal error: a fault made by a test"), "{error}");
             assert!(rows.next().is_none());

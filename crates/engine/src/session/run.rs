@@ -126,7 +126,6 @@ fn start_with(
     handle.spawn(async move {
         // What a cancelled statement has left is dropped within it, which can panic too.
         let driven = AssertUnwindSafe(async {
-            panics::pass(PanicPoint::Statement);
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(Error::Cancelled),
