@@ -78,8 +78,9 @@ impl Runner {
     pub fn run(&mut self, origin: &Origin, text: &str) -> Result<(), Failure> {
         let mut splitter = StatementSplitter::with_commands(is_command);
         splitter.push(text);
-        // Told of a -c alone, in which no rows stand between statements.
-        let (mut place, count) = (0, Connection::split_statements(text).len());
+        // Told of a -c alone.
+        let count = if matches!(origin, Origin::Argument) { Connection::split_statements(text).len() } else { 0 };
+        let mut place = 0;
         let mut input = std::io::stdin().lock();
         while let Some(part) = splitter.finish() {
             let rows = match origin {

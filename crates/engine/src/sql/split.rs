@@ -29,6 +29,14 @@ pub(crate) fn statement_places(sql: &str) -> Vec<StatementPlace> {
     places
 }
 
+/// The word that a text's first statement begins with, which is all that is looked at; empty where it begins with something else.
+pub(crate) fn first_word(sql: &str) -> &str {
+    let mut scan = Scan::at(sql.len() - without_mark(sql).len());
+    scan.pass_comments(sql.as_bytes(), true);
+    let rest = &sql[scan.at..];
+    &rest[..rest.bytes().take_while(|byte| is_name(*byte)).count()]
+}
+
 /// `sql` without the byte order mark that editors put at the beginning of files.
 pub(crate) fn without_mark(sql: &str) -> &str {
     sql.strip_prefix(MARK).unwrap_or(sql)
@@ -104,7 +112,7 @@ impl Scan {
         None
     }
 
-    /// Passes blanks and comments before a statement. Whether a word of one has come.
+    /// Passes blanks and comments before a statement. Whether its first word comes next.
     pub(super) fn pass_comments(&mut self, text: &[u8], is_whole: bool) -> bool {
         while self.first.is_none() && self.at < text.len() {
             let before = self.at;
@@ -119,7 +127,7 @@ impl Scan {
                 return false;
             }
         }
-        self.first.is_some()
+        false
     }
 
     /// Whether a statement or a comment has begun that has not ended.
@@ -150,19 +158,31 @@ impl Scan {
             _ => {}
         }
         self.first.get_or_insert(self.at);
+        if rest.starts_with(b"//") {
+            // The tokenizer has an operator of that name: what follows it begins no comment.
+            self.at += 2;
+            return;
+        }
         match rest[0] {
             quote @ (b'\'' | b'"' | b'`') => self.enter(Inside::Quote(quote), 1),
-            b'$' => match dollar(rest) {
-                Some(length) => self.enter(Inside::Dollar { tag: self.at, length }, length),
-                // The tag may go on.
-                None if !is_whole && rest[1..].iter().all(|byte| is_name(*byte)) => {}
-                None => self.at += 1,
-            },
+            b'$' => {
+                let name = 1 + rest[1..].iter().take_while(|byte| is_tag(**byte)).count();
+                match rest.get(name) {
+                    // The tag may go on.
+                    None if !is_whole => {}
+                    Some(b'$') => self.enter(Inside::Dollar { tag: self.at, length: name + 1 }, name + 1),
+                    // It is a parameter's.
+                    _ => self.at += name,
+                }
+            }
             byte if begins_name(byte) => {
-                let length = rest.iter().take_while(|byte| is_name(**byte) || **byte == b'$').count();
+                let length = rest.iter().take_while(|byte| is_name(**byte)).count();
                 match rest.get(length) {
                     None if !is_whole => {}
-                    Some(b'\'') if rest[..length].eq_ignore_ascii_case(b"e") => self.enter(Inside::Escapes, length + 1),
+                    // The tokenizer takes backslashes so in hexadecimal texts too, of which none that has one is valid.
+                    Some(b'\'') if matches!(&rest[..length], b"e" | b"E" | b"x" | b"X") => {
+                        self.enter(Inside::Escapes, length + 1);
+                    }
                     _ => self.at += length,
                 }
             }
@@ -244,12 +264,17 @@ impl Scan {
 
 /// Whether a byte begins a name. Bytes of characters beyond ASCII do.
 fn begins_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+    byte == b'@' || (is_tag(byte) && !byte.is_ascii_digit())
 }
 
-/// Whether a byte goes on with a name, or a tag.
+/// Whether a byte goes on with a name.
 fn is_name(byte: u8) -> bool {
-    begins_name(byte) || byte.is_ascii_digit()
+    matches!(byte, b'@' | b'$') || is_tag(byte)
+}
+
+/// Whether a byte goes on with the tag of a dollar-quoted text.
+fn is_tag(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
 /// The length of the digits that `text` begins with, and of the exponent behind them. What may become an exponent is one.
@@ -264,16 +289,9 @@ fn number(text: &[u8]) -> usize {
     }
 }
 
-/// The length of the tag that `text` begins with, `$$` or `$tag$`; `$1` is none.
-fn dollar(text: &[u8]) -> Option<usize> {
-    let name = text[1..].iter().take_while(|byte| is_name(**byte)).count();
-    let is_tag = text.get(1 + name) == Some(&b'$') && !text[1].is_ascii_digit();
-    is_tag.then_some(name + 2)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{split_statements, statement_places};
+    use super::{first_word, split_statements, statement_places};
 
     #[test]
     fn semicolons_in_quotes_and_comments_do_not_count() {
@@ -295,6 +313,7 @@ mod tests {
         for (sql, expected) in cases {
             assert_eq!(split_statements(sql), *expected, "{sql}");
         }
+        assert_eq!(["/* a; */ -- b\n Copy t", "(select 1)", "", "é1 x"].map(first_word), ["Copy", "", "", "é1"]);
         let places = statement_places("-- one\nselect 1;\n/* two */ select 2");
         let found: Vec<_> = places.into_iter().map(|place| (place.whole, place.first)).collect();
         assert_eq!(found, [(0..16, 7), (16..35, 27)]);

@@ -1,8 +1,8 @@
-//! Which COPY is about a stream of whoever runs it.
+//! COPY with a stream of whoever runs it, told from COPY with a file.
 
 use crate::sql::copy::CopyPlace;
 use crate::sql::parse::{Statement, parse_single};
-use crate::sql::split::statement_places;
+use crate::sql::split::first_word;
 
 /// A stream of whoever runs a COPY.
 ///
@@ -18,12 +18,10 @@ pub enum CopyStream {
     Out,
 }
 
-/// Which stream a statement is about.
+/// The stream that a statement is about.
 pub(crate) fn stream_of(sql: &str) -> Option<CopyStream> {
-    let place = statement_places(sql).into_iter().next()?;
-    let word = sql[place.first..].split(|character: char| !character.is_ascii_alphabetic()).next()?;
     // Only these are worth being parsed for it.
-    let copies = word.eq_ignore_ascii_case("copy");
+    let copies = first_word(sql).eq_ignore_ascii_case("copy");
     match copies.then(|| parse_single(sql).ok()).flatten()? {
         Statement::CopyFrom(copy) if copy.from == CopyPlace::Stream => Some(CopyStream::In),
         Statement::CopyOut(_) => Some(CopyStream::Out),
