@@ -12,6 +12,8 @@ use url::Url;
 
 /// As many links are followed as Linux follows.
 const LINKS: usize = 40;
+/// Where the files lie that a process has open.
+const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
 
 /// What lies at the place, or will.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +54,8 @@ impl CopyDestination {
         let as_folder = as_folder || named.ends_with('/');
         let path = std::path::absolute(path).map_err(refused)?;
         // A link to a stream that is open leads to no name; and /dev/stdout may be a file, which somebody has open.
-        let place = if is_stream(&path) { path } else { followed(&path).map_err(refused)? };
+        let is_stream = is_stream(&path);
+        let place = if is_stream { path } else { followed(&path).map_err(refused)? };
         let (kind, beside) = match fs::metadata(&place) {
             Ok(known) if known.is_dir() && as_folder => (PlaceKind::Folder, parent(&place)),
             Ok(known) if known.is_dir() => {
@@ -63,7 +66,7 @@ impl CopyDestination {
                 let text = format!("COPY TO '{named}': this is a file, not a folder");
                 return Err(Error::invalid(SqlState::WrongObjectType, text));
             }
-            Ok(known) if known.is_file() && !is_stream(&place) => {
+            Ok(_) if !is_stream => {
                 // Who may not write the file may not replace it.
                 File::options().write(true).open(&place).map_err(refused)?;
                 (PlaceKind::File, parent(&place))
@@ -139,7 +142,7 @@ impl CopyDestination {
 
 /// Whether there is a device or a pipe at a path, or a file that is open as one of the process's own.
 fn is_stream(path: &Path) -> bool {
-    let is_open = path.starts_with("/dev") || path.starts_with("/proc");
+    let is_open = OPEN.iter().any(|open| path.starts_with(open));
     fs::metadata(path).is_ok_and(|known| !known.is_dir() && (is_open || !known.is_file()))
 }
 
@@ -157,11 +160,8 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
             _ => return Ok(path),
         }
     }
-    Err(io::Error::from_raw_os_error(ELOOP))
+    Err(io::Error::other("too many links lead to it"))
 }
-
-/// Too many links.
-const ELOOP: i32 = 40;
 
 /// Moves a folder to a place where there is none, or what is in it into the one that is there.
 fn moved(from: &Path, to: &Path) -> io::Result<()> {
@@ -197,6 +197,20 @@ fn refused(named: &str, error: &io::Error) -> Error {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn files_that_are_open_are_streams_and_others_of_the_folder_are_not() {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            let folder = tempfile::tempdir_in(memory).unwrap();
+            let file = folder.path().join("x.csv");
+            for text in ["one", "2"] {
+                written(&file, text).unwrap();
+                assert_eq!(fs::read_to_string(&file).unwrap(), text);
+            }
+        }
+        assert!(is_stream(Path::new("/dev/null")) && !is_stream(Path::new("/dev")));
+    }
 
     fn written(named: &Path, text: &str) -> Result<()> {
         let destination = CopyDestination::of(named.to_str().unwrap(), false)?;
