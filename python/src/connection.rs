@@ -8,7 +8,7 @@ use crate::result::CoreResult;
 use crate::tables::{self, CoreTables};
 use crate::wait::wait;
 use gingham::load::LoadOptions;
-use gingham::storage::panics::{self, Panic};
+use gingham::storage::panics;
 use gingham::{Connection, Database, DatabaseOptions, StatementHandle, TransactionStatus, Values};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -302,8 +302,7 @@ fn join<T: Send>(
                 return Err(signal);
             }
         }
-        let ended = thread.join().unwrap_or_else(|payload| Err(Panic::of(payload.as_ref()).into()));
-        ended.map_err(|error| raised(py, &error))
+        panics::joined(thread.join()).map_err(|error| raised(py, &error))
     })
 }
 

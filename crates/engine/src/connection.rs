@@ -58,7 +58,7 @@ pub use transaction::Transaction;
 #[derive(Debug, Clone)]
 pub struct Connection {
     session: Arc<Session>,
-    /// Those that its statements find besides.
+    /// The tables that its statements find besides.
     tables: StatementTables,
 }
 
@@ -191,7 +191,7 @@ impl Connection {
         Ok(matches!(statement.tree(), Some(Sql::Query(query)) if !changes(query)))
     }
 
-    /// Which stream a statement is about: `COPY … FROM STDIN` or `COPY … TO STDOUT`, for [`copy_in`](Self::copy_in) and
+    /// The stream that a statement is about: `COPY … FROM STDIN` or `COPY … TO STDOUT`, for [`copy_in`](Self::copy_in) and
     /// [`copy_out`](Self::copy_out). `None` for all other statements, and for what can't be parsed.
     ///
     /// ```

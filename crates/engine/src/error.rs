@@ -255,7 +255,7 @@ pub(crate) fn is_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// What the system said, within an error of a library.
+/// The system's error within that of a library.
 fn io_within<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e std::io::Error> {
     let mut next = Some(error);
     while let Some(error) = next {

@@ -93,7 +93,8 @@ impl Error {
         matches!(self, Self::Corrupt { .. } | Self::Unsupported(_) | Self::Io { .. })
     }
 
-    /// This error about the bytes of a table, with the table's name. What is not there, or is a folder, is damage.
+    /// This error with the table's name, where it is about [bytes](Self::is_of_bytes); others stay as they are. What is not there, or
+    /// is a folder, is damage.
     pub(crate) fn in_table(self, table: &dyn std::fmt::Display) -> Self {
         use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
         let named = format!("table '{table}'");

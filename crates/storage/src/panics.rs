@@ -81,6 +81,11 @@ pub fn guarded<R, E: From<Panic>>(work: impl FnOnce() -> Result<R, E>) -> Result
     caught(work).unwrap_or_else(|panic| Err(panic.into()))
 }
 
+/// What a thread or a task came to that was waited for: `Err` has the payload of its panic.
+pub fn joined<R, E: From<Panic>>(ended: std::thread::Result<Result<R, E>>) -> Result<R, E> {
+    ended.unwrap_or_else(|payload| Err(Panic::of(payload.as_ref()).into()))
+}
+
 /// Called at the start of a thread of ours whose panics all come to light elsewhere, as those of a runtime's tasks do.
 pub fn own_thread() {
     listen();

@@ -25,7 +25,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Prepared {
     pub(super) session: Arc<Session>,
-    /// Those that it was prepared with.
+    /// The tables that it was prepared with.
     pub(super) tables: StatementTables,
     pub(super) parsed: ParsedStatement,
     description: StatementDescription,

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use gingham_storage::SqlState;
-use gingham_storage::panics::{self, Panic, PanicPoint, guarded};
+use gingham_storage::panics::{self, PanicPoint, guarded, joined};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -238,10 +238,7 @@ pub(super) fn run_lanes(lanes: usize, sink: &Sink<'_>, work: impl Fn(usize) -> R
             })
         };
         let threads: Vec<_> = (0..lanes).map(start).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
-            thread.join().unwrap_or_else(|payload| Err(Panic::of(payload.as_ref()).into()))
-        };
-        threads.into_iter().map(join).collect::<Vec<_>>()
+        threads.into_iter().map(|thread| joined(thread.join())).collect::<Vec<_>>()
     });
     results.into_iter().collect()
 }

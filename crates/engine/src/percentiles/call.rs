@@ -113,7 +113,7 @@ impl Percentile {
     }
 }
 
-/// What keeps values of the call's type.
+/// An accumulator of the call's type.
 macro_rules! keeping {
     ($keeper:ident, $asked:expr, $kept:expr) => {
         match $kept.kind {

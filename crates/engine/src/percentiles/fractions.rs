@@ -11,7 +11,7 @@ use datafusion::physical_expr::utils::collect_columns;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Which value is given at a fraction of the order.
+/// The value that is given at a fraction of the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Statistic {
     /// One between two values, where the fraction lies between them.
@@ -33,7 +33,7 @@ impl Statistic {
     }
 }
 
-/// What a call asks of each group.
+/// The question of a call about each group.
 #[derive(Debug, Clone)]
 pub(super) struct AskedFractions {
     pub(super) statistic: Statistic,
@@ -105,7 +105,7 @@ pub(super) enum Answer<T> {
     Several(Option<Vec<Option<T>>>),
 }
 
-/// Which values in ascending order an answer is made of, counted from 0: one, or two and the share of the way from the first to the
+/// The values in ascending order that an answer is made of, counted from 0: one, or two and the share of the way from the first to the
 /// second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Place {

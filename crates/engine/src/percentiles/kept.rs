@@ -36,7 +36,7 @@ pub(super) struct Kept {
     converter: Option<RowConverter>,
 }
 
-/// What columns of a type are kept as; `None` for a type without an order.
+/// The kind and the type that columns of a type are kept as; `None` for a type without an order.
 fn kind_of(data_type: &DataType) -> Option<(KeptKind, DataType)> {
     Some(match data_type {
         DataType::Float32 | DataType::Float64 => (KeptKind::Float, DataType::Float64),

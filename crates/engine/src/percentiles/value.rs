@@ -23,10 +23,10 @@ pub(super) trait Value: Clone + Send + Sync + Debug + 'static {
     /// A column of values, of the type that such columns are kept as.
     fn column(values: Vec<Option<Self>>, kept: &DataType) -> ArrayRef;
 
-    /// Which of two comes first.
+    /// The order of two values.
     fn order(&self, other: &Self) -> Ordering;
 
-    /// What lies so far on the way from one value to another.
+    /// The value that lies so far on the way from one to another.
     fn between(first: &Self, second: &Self, share: f64) -> Result<Self>;
 
     /// Bytes of memory apart from those of the type.
@@ -133,7 +133,7 @@ impl Value for IntervalMonthDayNano {
     }
 }
 
-/// What a row of Arrow's row format says.
+/// The bytes of a row in Arrow's row format.
 impl Value for Box<[u8]> {
     type Column = LargeBinaryArray;
 

@@ -57,7 +57,7 @@ pub(super) struct Planned {
 #[derive(Debug, Clone)]
 pub(super) struct SessionOnly {
     pub(super) temp: Option<Arc<Snapshot>>,
-    /// Those that came with the statement.
+    /// The tables that came with the statement.
     pub(super) tables: StatementTables,
 }
 

@@ -42,8 +42,6 @@ fn url(path: &str) -> Result<ListingTableUrl> {
 
 /// Refuses a pattern that finds nothing, and a Parquet file without a byte: both would be a table without columns.
 async fn require_rows(path: &str, url: &ListingTableUrl, state: &SessionState) -> Result<()> {
-    let store = state.runtime_env().object_store(url)?;
-    let mut files = url.list_all_files(state, store.as_ref(), "").await?;
     if Path::new(path).is_file() {
         let is_empty = std::fs::metadata(path).is_ok_and(|known| known.len() == 0);
         return match is_empty && path.ends_with(".parquet") {
@@ -54,6 +52,8 @@ async fn require_rows(path: &str, url: &ListingTableUrl, state: &SessionState) -
             false => Ok(()),
         };
     }
+    let store = state.runtime_env().object_store(url)?;
+    let mut files = url.list_all_files(state, store.as_ref(), "").await?;
     match files.try_next().await? {
         Some(_) => Ok(()),
         None => Err(Error::invalid(SqlState::UndefinedFile, format!("no file with rows is found at '{path}'"))),

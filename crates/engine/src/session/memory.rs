@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What the names of operators that hand rows to other partitions start with.
 const BETWEEN_PARTITIONS: &str = "RepartitionExec";
 
-/// What the names of joins that look at all pairs of rows start with.
+/// The beginning of the names of joins that look at all pairs of rows.
 const OF_ALL_PAIRS: &str = "NestedLoopJoin";
 
 /// Grants memory while the limit allows it; the cache gives way first.

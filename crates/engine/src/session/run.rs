@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use futures::future::FutureExt;
 use futures::stream::StreamExt;
-use gingham_storage::panics::{self, Panic, PanicPoint};
+use gingham_storage::panics::{self, PanicPoint, joined};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -132,7 +132,7 @@ fn start_with(
                 result = drive(work, &watch, &mut head_sender, &sender) => result,
             }
         });
-        let result = driven.catch_unwind().await.unwrap_or_else(|payload| Err(Panic::of(payload.as_ref()).into()));
+        let result = joined(driven.catch_unwind().await);
         // The plan goes with it.
         drop(guard);
         let panicked = matches!(result, Err(Error::Internal(_)));

@@ -1,6 +1,7 @@
 //! Tables whose segment files are missing, cut off or changed: their statements fail by name or give the right answer, those about
 //! other tables give the right answer, and what can be done about it works.
 
+use crate::generator::Generator;
 use crate::rows;
 use gingham::{Connection, Database, Error};
 use gingham_storage::TableName;
@@ -113,27 +114,19 @@ fn names_one(error: &Error, tables: &BTreeSet<&str>) -> bool {
     error.sqlstate() == "XX001" && tables.iter().any(|table| text.contains(&format!("table '{table}'")))
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        // xorshift*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % limit
-    }
+fn below(random: &mut Generator, end: usize) -> usize {
+    (random.bits() % end as u64) as usize
 }
 
 /// Damages a file; false when nobody need find that unless it is read: a byte of it was changed.
-fn damage(random: &mut Random, file: &Path, others: &[(PathBuf, &'static str)]) -> bool {
+fn damage(random: &mut Generator, file: &Path, others: &[(PathBuf, &'static str)]) -> bool {
     let bytes = std::fs::read(file).expect("a file");
-    match random.below(7) {
+    match below(random, 7) {
         0 => std::fs::remove_file(file).expect("it goes"),
-        1 => std::fs::write(file, &bytes[..random.below(bytes.len())]).expect("a shorter file"),
+        1 => std::fs::write(file, &bytes[..below(random, bytes.len())]).expect("a shorter file"),
         2 => {
             // Another table's file is one of another segment.
-            let (other, _) = &others[random.below(others.len())];
+            let (other, _) = &others[below(random, others.len())];
             if other == file || !other.is_file() {
                 std::fs::write(file, b"").expect("an empty file");
             } else {
@@ -146,12 +139,12 @@ fn damage(random: &mut Random, file: &Path, others: &[(PathBuf, &'static str)]) 
         }
         place => {
             let at = match place {
-                4 => random.below(64),
-                5 => bytes.len() - 1 - random.below(200),
-                _ => random.below(bytes.len()),
+                4 => below(random, 64),
+                5 => bytes.len() - 1 - below(random, 200),
+                _ => below(random, bytes.len()),
             };
             let mut changed = bytes;
-            changed[at] ^= 1 << random.below(8);
+            changed[at] ^= 1 << below(random, 8);
             std::fs::write(file, changed).expect("a changed file");
             return false;
         }
@@ -190,7 +183,7 @@ struct Trial<'t> {
     base: &'t Path,
     expected: &'t BTreeMap<String, Vec<String>>,
     path: PathBuf,
-    random: Random,
+    random: Generator,
     /// Damaged files with their tables, and whether opening one must fail.
     files: BTreeMap<PathBuf, (&'static str, bool)>,
 }
@@ -262,8 +255,8 @@ impl Trial<'_> {
     fn run(mut self) {
         copy(self.base, &self.path);
         let all = segment_files(&self.path);
-        for _ in 0..1 + self.random.below(3) {
-            let (file, table) = all[self.random.below(all.len())].clone();
+        for _ in 0..1 + below(&mut self.random, 3) {
+            let (file, table) = all[below(&mut self.random, all.len())].clone();
             if !self.files.contains_key(&file) {
                 let must_fail = damage(&mut self.random, &file, &all);
                 self.files.insert(file, (table, must_fail));
@@ -273,7 +266,7 @@ impl Trial<'_> {
         let connection = database.connect();
         let failed = self.ask(&connection);
         self.check(&database, &failed);
-        if self.random.below(2) == 0 {
+        if below(&mut self.random, 2) == 0 {
             for file in self.files.keys() {
                 restore(file, &self.base.join(file.strip_prefix(&self.path).expect("a file of the database")));
             }
@@ -315,7 +308,7 @@ fn random_files_that_are_gone_or_changed() {
     let seeds = if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 1..600 } else { 1..13 };
     for seed in seeds {
         let path = folder.path().join(format!("trial {seed}"));
-        let random = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+        let random = Generator::new(seed);
         let files = BTreeMap::new();
         Trial { seed, base: &base, expected: &expected, path: path.clone(), random, files }.run();
         std::fs::remove_dir_all(path).expect("the trial's folder goes");

@@ -2,18 +2,13 @@
 //! `check` finds nothing, and the database is opened again now and then. What LMDB leaves of such transactions in its file is for the
 //! catalog's verifier to know.
 
+use crate::generator::Generator;
 use crate::rows;
 use gingham::{Connection, Database};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Numbers in no order, the same for each seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
+fn below(random: &mut Generator, end: u64) -> u64 {
+    random.bits() % end
 }
 
 /// Tables of long texts, by layout.
@@ -49,22 +44,21 @@ fn start(connection: &Connection) -> Model {
 }
 
 /// One random statement, on the database and on the model.
-fn step(connection: &Connection, random: &mut Random, model: &mut Model) {
-    match random.below(12) {
+fn step(connection: &Connection, random: &mut Generator, model: &mut Model) {
+    match below(random, 12) {
         0..=2 => {
-            let (view, columns) =
-                (random.below(3), 1 + [3, 150, 500, 900][random.below(4) as usize] + random.below(90));
+            let (view, columns) = (below(random, 3), 1 + random.pick(&[3, 150, 500, 900]) + below(random, 90));
             let texts: Vec<String> = (0..columns).map(|number| format!("'text {number}' AS c{number}")).collect();
             run(connection, &format!("CREATE OR REPLACE VIEW v{view} AS SELECT {}", texts.join(", ")));
             model.views.insert(view, columns);
         }
         3 => {
-            let view = random.below(3);
+            let view = below(random, 3);
             run(connection, &format!("DROP VIEW IF EXISTS v{view}"));
             model.views.remove(&view);
         }
         4 => {
-            let schema = random.below(400);
+            let schema = below(random, 400);
             run(connection, &format!("CREATE SCHEMA IF NOT EXISTS a_schema_that_makes_the_state_longer_{schema}"));
             model.schemas.insert(schema);
         }
@@ -75,7 +69,7 @@ fn step(connection: &Connection, random: &mut Random, model: &mut Model) {
             model.schemas.retain(|schema| schema % 2 == 1);
         }
         6 => {
-            for number in 0..1 + random.below(40) {
+            for number in 0..1 + below(random, 40) {
                 let number = number * 7 % 120;
                 if model.columns.insert(number) {
                     run(connection, &format!("ALTER TABLE wide ADD COLUMN {} INTEGER", column(number)));
@@ -83,13 +77,13 @@ fn step(connection: &Connection, random: &mut Random, model: &mut Model) {
             }
         }
         7 => {
-            while model.columns.len() > random.below(40) as usize {
+            while model.columns.len() > below(random, 40) as usize {
                 let number = model.columns.pop_last().expect("there is one");
                 run(connection, &format!("ALTER TABLE wide DROP COLUMN {}", column(number)));
             }
         }
         8 => {
-            let more = [1, 100, 5000][random.below(3) as usize];
+            let more = *random.pick(&[1, 100, 5000]);
             run(connection, &format!("INSERT INTO wide (k) SELECT value FROM generate_series(1, {more})"));
             run(connection, "UPDATE wide SET k = k + 1 WHERE k < 50");
             model.wide_rows += more;
@@ -98,16 +92,16 @@ fn step(connection: &Connection, random: &mut Random, model: &mut Model) {
     }
 }
 
-fn change_texts(connection: &Connection, random: &mut Random, model: &mut Model) {
-    let table = random.below(TEXTS.len() as u64) as usize;
+fn change_texts(connection: &Connection, random: &mut Generator, model: &mut Model) {
+    let table = below(random, TEXTS.len() as u64) as usize;
     let (name, texts) = (TEXTS[table], &mut model.texts[table]);
-    for _ in 0..=random.below(6) {
-        let key = random.below(12);
+    for _ in 0..=below(random, 6) {
+        let key = below(random, 12);
         // As long as some pages, about a whole number of them, or short.
-        let length = [random.below(160_000), random.below(40) * 4096 + random.below(40), random.below(60)]
-            [random.below(3) as usize];
+        let lengths = [below(random, 160_000), below(random, 40) * 4096 + below(random, 40), below(random, 60)];
+        let length = *random.pick(&lengths);
         let text = format!("repeat('x', {length})");
-        if random.below(4) == 0 {
+        if below(random, 4) == 0 {
             run(connection, &format!("DELETE FROM {name} WHERE k = {key}"));
             texts.remove(&key);
         } else if texts.insert(key, length).is_some() {
@@ -142,17 +136,17 @@ fn case(seed: u64, commits: u64) {
     let path = folder.path().join("db");
     let mut database = Database::open(&path).expect("a new database");
     let mut connection = database.connect();
-    let (mut random, mut model) = (Random(seed), start(&connection));
+    let (mut random, mut model) = (Generator::new(seed), start(&connection));
     for _ in 0..commits {
         let mut changed = model.clone();
-        let whole = random.below(5) > 0;
+        let whole = below(&mut random, 5) > 0;
         if whole {
             run(&connection, "BEGIN");
         }
-        for _ in 0..if whole { 1 + random.below(8) } else { 1 } {
+        for _ in 0..if whole { 1 + below(&mut random, 8) } else { 1 } {
             step(&connection, &mut random, &mut changed);
         }
-        if whole && random.below(6) == 0 {
+        if whole && below(&mut random, 6) == 0 {
             run(&connection, "ROLLBACK");
         } else {
             if whole {
@@ -160,7 +154,7 @@ fn case(seed: u64, commits: u64) {
             }
             model = changed;
         }
-        match random.below(12) {
+        match below(&mut random, 12) {
             0 => drop(run(&connection, "VACUUM")),
             1 => {
                 drop((connection, database));

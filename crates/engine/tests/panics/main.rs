@@ -9,6 +9,8 @@
 //! | `random` | any point, under any statement |
 
 mod callers;
+#[path = "../random/generator.rs"]
+mod generator;
 mod kinds;
 mod random;
 mod writers;

@@ -1,24 +1,11 @@
 //! Any point, passed any number of times before, under any statement of two connections at a time: each statement ends, as if
 //! nothing had been or by the error; what was promised is there, what failed is not.
 
+use crate::generator::Generator;
 use crate::{alone, database, expect_reserved, reopened, rows, run};
 use gingham::lab::{PanicPoint, disarm, memory_reserved, panic_at};
 use gingham::{Connection, Error, TransactionStatus};
 use std::time::{Duration, Instant};
-
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
 
 const READS: &[&str] = &[
     "SELECT g, count(*), sum(n), max(s) FROM t GROUP BY g ORDER BY g",
@@ -59,7 +46,7 @@ fn any_panic_is_survived() {
     let _alone = alone();
     let nightly = std::env::var_os("GINGHAM_NIGHTLY").is_some();
     let (seed, time) = if nightly { (Instant::now().elapsed().as_nanos() as u64, 600) } else { (7, 8) };
-    let mut random = Random(seed);
+    let mut random = Generator::new(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let mut database = database(folder.path());
     let right: Vec<_> = READS.iter().map(|sql| rows(&database.connect(), sql).unwrap()).collect();
@@ -69,11 +56,11 @@ fn any_panic_is_survived() {
     let (begun, held) = (Instant::now(), memory_reserved(&database));
     while begun.elapsed() < Duration::from_secs(time) || spent < 5 {
         let (reader, writer) = (database.connect(), database.connect());
-        let settings = random.of(&["", "SET gingham.io = 'direct'", "SET gingham.execution = 'datafusion'"]);
+        let settings = *random.pick(&["", "SET gingham.io = 'direct'", "SET gingham.execution = 'datafusion'"]);
         run(&reader, settings);
-        gingham::storage::lab::refuse_ring(random.below(2) == 0);
-        let (read, (table, sql)) = (random.below(READS.len() as u64) as usize, random.of(WRITES));
-        let (point, after) = (random.of(&points), random.below(6) as u32);
+        gingham::storage::lab::refuse_ring(random.chance(50));
+        let (read, (table, sql)) = (random.between(0, READS.len() as i64 - 1) as usize, *random.pick(WRITES));
+        let (point, after) = (*random.pick(&points), random.between(0, 5) as u32);
         panic_at(point, after);
         let (given, ended) = std::thread::scope(|scope| {
             let reads = scope.spawn(|| rows(&reader, READS[read]));

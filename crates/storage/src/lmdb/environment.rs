@@ -106,7 +106,7 @@ pub(crate) struct Environment {
     /// The path's place among those that are open: it is free when nobody has any environment of the store.
     registration: OnceLock<Arc<Owner>>,
     /// Bytes that its file has to have before it can be copied; 0 where the file was made as long, or is ours to lengthen.
-    copied_from: u64,
+    bytes_of_runs: u64,
 }
 
 impl Environment {
@@ -135,7 +135,19 @@ impl Environment {
         let (pins, syncs, gate) = (Arc::default(), Mutex::new(SyncMode::Both), RwLock::new(()));
         let (folder, checksum) = (folder.to_path_buf(), OnceLock::new());
         let registration = OnceLock::new();
-        Self { env, databases, pins, syncs, checksum, gate, folder, generation, identity, registration, copied_from: 0 }
+        Self {
+            env,
+            databases,
+            pins,
+            syncs,
+            checksum,
+            gate,
+            folder,
+            generation,
+            identity,
+            registration,
+            bytes_of_runs: 0,
+        }
     }
 
     /// Opens the environment in `folder`.
@@ -206,8 +218,8 @@ impl Environment {
     }
 
     /// This environment, whose file can't be copied while it has fewer bytes.
-    pub(crate) fn copied_from(self, bytes: u64) -> Self {
-        Self { copied_from: bytes, ..self }
+    pub(crate) fn with_bytes_of_runs(self, bytes: u64) -> Self {
+        Self { bytes_of_runs: bytes, ..self }
     }
 
     /// Keeps the place of the store's path until it is closed: what was read of it may live a moment longer than the store.
@@ -388,8 +400,8 @@ impl Environment {
     pub(crate) fn copy_to(&self, to: &Path) -> Result<()> {
         let _shared = self.shared();
         let data = self.folder.join("data.mdb");
-        if self.copied_from > 0
-            && std::fs::metadata(&data).map_err(Error::io("reading", &data))?.len() < self.copied_from
+        if self.bytes_of_runs > 0
+            && std::fs::metadata(&data).map_err(Error::io("reading", &data))?.len() < self.bytes_of_runs
         {
             // LMDB would read through its map what is not in the file, which ends the process.
             return Err(Error::Locked(format!(

@@ -146,8 +146,7 @@ impl Store {
                 Err(other) => other,
             },
             Error::Io { source, .. } if source.kind() != ErrorKind::PermissionDenied => error,
-            _ if error.is_of_bytes() => error.of_table(table),
-            _ => error,
+            _ => error.of_table(table),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::snapshot::delete_vector::{DeleteVector, zone_of_key};
 use crate::snapshot::dictionaries;
 use crate::{ColumnId, Error, LogicalType, Result, TableId, TableName};
 use heed::RoTxn;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,12 +66,15 @@ impl Store {
             let checked = self.check_indexes(&mut report);
             told(&mut report, checked)?;
         }
-        oddities.into_iter().for_each(|oddity| add(&mut report, oddity));
+        report.errors.extend(oddities);
         for (table, segment) in found.segments {
             let zones: usize = segment.zones() * segment.columns().len();
             report.verified += zones as u64;
-            segment.check().into_iter().for_each(|error| add(&mut report, error.in_table(&table)));
+            report.errors.extend(segment.check().into_iter().map(|error| error.in_table(&table)));
         }
+        // Damage of a value is found where it is verified and again where it is needed.
+        let mut known = HashSet::new();
+        report.errors.retain(|error| known.insert(error.to_string()));
         Ok((report, commit))
     }
 }
@@ -85,20 +88,12 @@ struct Found {
     pages_are_whole: bool,
 }
 
-/// Adds an error, once.
-fn add(report: &mut CheckReport, error: Error) {
-    let text = error.to_string();
-    if report.errors.iter().all(|known| known.to_string() != text) {
-        report.errors.push(error);
-    }
-}
-
 /// Adds the error that has ended a part of the check, when it tells of damage.
 fn told<R>(report: &mut CheckReport, result: Result<R>) -> Result<Option<R>> {
     match result {
         Ok(result) => Ok(Some(result)),
         Err(error) if error.is_of_bytes() => {
-            add(report, error);
+            report.errors.push(error);
             Ok(None)
         }
         Err(error) => Err(error),
@@ -138,7 +133,7 @@ impl Checking<'_> {
             tables.iter().flatten().map(|table| (table.definition.id, &table.definition.name)).collect();
         for (_, owner, error) in damaged {
             let name = owner.and_then(|owner| names.get(&owner));
-            add(self.report, if let Some(name) = name { error.in_table(name) } else { error });
+            self.report.errors.push(if let Some(name) = name { error.in_table(name) } else { error });
         }
         let tables = tables?;
         records::state(environment, transaction)?;
@@ -160,7 +155,7 @@ impl Checking<'_> {
                     opened.extend(self.table(table, &segments)?.into_iter().map(|segment| (name.clone(), segment)));
                 }
                 Err(error) => {
-                    add(self.report, error.in_table(name));
+                    self.report.errors.push(error.in_table(name));
                     known.add_unknown(id);
                 }
             }
@@ -200,11 +195,11 @@ impl Checking<'_> {
                         let path = folder::segment_file(store.path(), definition.id, file);
                         match Segment::open(&path, file, checksum, BTreeMap::new(), Arc::clone(store.cache())) {
                             Ok(file) => own.push(Arc::new(file)),
-                            Err(error) => add(report, error.in_table(name)),
+                            Err(error) => report.errors.push(error.in_table(name)),
                         }
                     }
                     if let Some(Err(error)) = failed.filter(|_| report.errors.len() == before) {
-                        add(report, error.in_table(name));
+                        report.errors.push(error.in_table(name));
                     }
                 }
             }
@@ -212,14 +207,11 @@ impl Checking<'_> {
         for block in &table.delta {
             match loader.delta_block(transaction, definition, block.id) {
                 Ok(segment) if segment.rows() as u64 == block.rows => own.push(segment),
-                Ok(segment) => add(
-                    report,
-                    Error::corrupt(
-                        format!("table '{name}', delta block {}", block.id),
-                        format!("it has {} records, the table says {}", segment.rows(), block.rows),
-                    ),
-                ),
-                Err(error) => add(report, error.in_table(name)),
+                Ok(segment) => report.errors.push(Error::corrupt(
+                    format!("table '{name}', delta block {}", block.id),
+                    format!("it has {} records, the table says {}", segment.rows(), block.rows),
+                )),
+                Err(error) => report.errors.push(error.in_table(name)),
             }
         }
         for deleted in &table.deleted {
@@ -236,7 +228,7 @@ impl Checking<'_> {
                     "the table has no such segment",
                 )),
             };
-            loaded.map_or_else(|error| add(report, error.in_table(name)), drop);
+            report.errors.extend(loaded.err().map(|error| error.in_table(name)));
         }
         Ok(own)
     }
@@ -267,7 +259,7 @@ impl Checking<'_> {
                 Ok(entries) => lists.entry(column).or_default().push((version, entries)),
                 Err(error) => {
                     whole = false;
-                    add(report, error.in_table(&definition.name));
+                    report.errors.push(error.in_table(&definition.name));
                 }
             }
         }
@@ -277,7 +269,7 @@ impl Checking<'_> {
                 Ok(dictionary) => drop(loaded.insert(column, Arc::new(dictionary))),
                 Err(error) => {
                     whole = false;
-                    add(report, error.in_table(&definition.name));
+                    report.errors.push(error.in_table(&definition.name));
                 }
             }
         }

@@ -13,12 +13,11 @@ use crate::SqlState;
 use crate::model::table::Arrangement;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
-use crate::panics::{self, PanicPoint, guarded};
+use crate::panics::{self, PanicPoint, guarded, joined};
 use crate::scan::rows::for_each_batch_of;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::write::cuts::{Cuts, Origin};
 use crate::write::ranges::check_design;
-use crate::write::side_by_side::joined;
 use crate::write::table_writer::{TableWriter, WrittenRows};
 use crate::write::transaction::Transaction;
 use crate::{Design, Error, Result, TableDefinition, TableId, TableName};
@@ -166,7 +165,7 @@ impl Store {
         let results: Vec<Result<Vec<_>>> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let own = work();
-            std::iter::once(own).chain(others.into_iter().map(joined)).collect()
+            std::iter::once(own).chain(others.into_iter().map(|other| joined(other.join()))).collect()
         });
         // Of several errors the one that made the others end.
         let mut parts = Vec::with_capacity(runs.len());

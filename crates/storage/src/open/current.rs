@@ -82,7 +82,7 @@ fn open_whole(database: &Path, open: impl Fn(&Path) -> Result<Environment>) -> R
     loop {
         attempt += 1;
         let before = identity().ok();
-        let opened = verify(database).and_then(|bytes| Ok(open(&catalog)?.copied_from(bytes)));
+        let opened = verify(database).and_then(|bytes| Ok(open(&catalog)?.with_bytes_of_runs(bytes)));
         if attempt >= ATTEMPTS || before == identity().ok() {
             return opened;
         }

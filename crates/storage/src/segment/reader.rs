@@ -128,8 +128,8 @@ impl Segment {
     /// An error of reading it, with the name of its table.
     pub(super) fn failed(&self, error: Error) -> Error {
         match &self.table {
-            Some(table) if error.is_of_bytes() => error.of_table(table),
-            _ => error,
+            Some(table) => error.of_table(table),
+            None => error,
         }
     }
 

@@ -85,7 +85,7 @@ impl Loader<'_> {
     ) -> Result<TableSnapshot> {
         let name = record.definition.name.clone();
         let opened = self.open(transaction, record, previous, &mut Vec::new());
-        opened.map_err(|error| if error.is_of_bytes() { error.of_table(&name) } else { error })
+        opened.map_err(|error| error.of_table(&name))
     }
 
     /// One table. When a segment can't be opened, `files` has those that it lies in, as they were just before.

@@ -4,7 +4,7 @@
 use crate::SqlState;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
-use crate::panics::{self, Panic, PanicPoint, guarded};
+use crate::panics::{self, PanicPoint, guarded, joined};
 use crate::snapshot::table_snapshot::Snapshot;
 use crate::store::nested::Follows;
 use crate::write::transaction::Transaction;
@@ -81,7 +81,7 @@ impl Store {
                 let thread = Mutex::new(Some(thread));
                 Ok(OpenTransaction { orders, thread, now, ordering: Mutex::default() })
             }
-            Err(_) => Err(joined(thread).err().unwrap_or_else(gone)),
+            Err(_) => Err(joined(thread.join()).err().unwrap_or_else(gone)),
         }
     }
 
@@ -243,7 +243,7 @@ impl OpenTransaction {
     /// Waits for the thread's end.
     fn end(&self) -> Option<Result<()>> {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        thread.map(joined)
+        thread.map(|thread| joined(thread.join()))
     }
 
     /// Why the thread takes no orders: whoever meets its end first is told of its failure.
@@ -274,10 +274,6 @@ impl Drop for OpenTransaction {
     fn drop(&mut self) {
         self.roll_back();
     }
-}
-
-fn joined(thread: JoinHandle<Result<()>>) -> Result<()> {
-    thread.join().unwrap_or_else(|panic| Err(Panic::of(panic.as_ref()).into()))
 }
 
 fn gone() -> Error {

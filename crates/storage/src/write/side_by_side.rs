@@ -2,7 +2,7 @@
 //! disk has its time meanwhile.
 
 use crate::Result;
-use crate::panics::{self, Panic, PanicPoint, guarded};
+use crate::panics::{self, PanicPoint, guarded, joined};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ impl<'scope, 'env> RunningSyncs<'scope, 'env> {
             let mut running = self.running();
             if running.len() < SYNCS { None } else { running.pop_front() }
         };
-        oldest.map_or(Ok(()), joined)?;
+        oldest.map_or(Ok(()), |sync| joined(sync.join()))?;
         let sync = move || {
             panics::pass(PanicPoint::Sync);
             sync()
@@ -42,17 +42,12 @@ impl<'scope, 'env> RunningSyncs<'scope, 'env> {
     /// Waits for all of them; of several errors gives the first.
     pub(crate) fn end(self) -> Result<()> {
         let running = self.running.into_inner().unwrap_or_else(PoisonError::into_inner);
-        running.into_iter().map(joined).fold(Ok(()), Result::and)
+        running.into_iter().map(|sync| joined(sync.join())).fold(Ok(()), Result::and)
     }
 
     fn running(&self) -> MutexGuard<'_, VecDeque<ScopedJoinHandle<'scope, Result<()>>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What a thread came to, whose work was guarded.
-pub(crate) fn joined<R>(thread: ScopedJoinHandle<'_, Result<R>>) -> Result<R> {
-    thread.join().unwrap_or_else(|panic| Err(Panic::of(panic.as_ref()).into()))
 }
 
 /// Does work of so many parts on at most `threads` threads; the results in their order.
@@ -80,7 +75,7 @@ pub(crate) fn side_by_side<R: Send>(
     let results: Vec<Result<Vec<(usize, R)>>> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads.min(parts)).map(|_| scope.spawn(some)).collect();
         let own = some();
-        std::iter::once(own).chain(others.into_iter().map(joined)).collect()
+        std::iter::once(own).chain(others.into_iter().map(|other| joined(other.join()))).collect()
     });
     let mut done: Vec<(usize, R)> = Vec::with_capacity(parts);
     for result in results {

@@ -9,13 +9,12 @@ use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::open::pending::WrittenFiles;
 use crate::open::shared::Store;
 use crate::pages::run::{PageRun, RunWriter};
-use crate::panics::{self, PanicPoint, guarded};
+use crate::panics::{self, PanicPoint, guarded, joined};
 use crate::scan::rows::{batch_bytes, sort_rows};
 use crate::segment::writer::{WrittenSegment, write_segment_file};
 use crate::write::append::make_folder;
 use crate::write::column_files::ColumnFile;
 use crate::write::keys::summary::KeySummary;
-use crate::write::side_by_side::joined;
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -379,7 +378,7 @@ impl TableWriter {
                 self.write_lane(lane, 1)
             };
             let threads: Vec<_> = own.map(|lane| scope.spawn(move || guarded(|| write(lane)))).collect();
-            threads.into_iter().try_for_each(joined)
+            threads.into_iter().try_for_each(|thread| joined(thread.join()))
         })
     }
 

@@ -2,7 +2,7 @@
 //! part of it at a time, from files, and then gives wrong rows: with several partitions each gives the rows without a partner
 //! that another one found a partner for, and where a part ends with the side, rows of the other side are left out.
 //!
-//! It does so only where files may be written. So such a join runs in a context that has none, and fails by name when memory
+//! DataFusion does so only where files may be written. So such a join runs in a context that has none, and fails by name when memory
 //! is refused. What is below it runs in the statement's own context: a sort there may spill.
 
 use datafusion::common::config::ConfigOptions;

@@ -2,9 +2,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! //! | `destination` | where COPY … TO writes |
+//! | `destination` | where COPY … TO writes |
 //! | `run` | running it |
-//! | `stream` | which one is about a stream |
+//! | `stream` | COPY with a stream told from COPY with a file |
 
 mod destination;
 pub(crate) mod run;

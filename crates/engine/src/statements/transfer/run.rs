@@ -1,7 +1,7 @@
 //! Running COPY: records of files into a table, and of a query into a file.
 
 use crate::load::{FileFormat, LoadOptions, load_files};
-use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::fold;
 use crate::sql::quoted::quoted;
@@ -125,8 +125,7 @@ pub(crate) async fn to(
     let plan = values_as_text(copied(context, statement, parameters).await?)?;
     let rows = async { Ok(context.rows(plan).await?.try_collect::<Vec<_>>().await?) };
     let batches = rows.await.map_err(|error| destination.told(error))?;
-    let finished = tokio::task::spawn_blocking(|| destination.finish());
-    finished.await.map_err(|error| Error::Internal(error.to_string()))??;
+    blocking(|| destination.finish()).await?;
     let mut records = 0;
     for batch in &batches {
         if let Some(counts) = batch.columns().first().and_then(|counts| counts.as_primitive_opt::<UInt64Type>()) {

@@ -116,12 +116,12 @@ pub(crate) fn verify_for_opening(catalog: &Path, trusted: Trusted) -> Result<u64
 pub(crate) fn verify_for_writing(catalog: &Path, trusted: Trusted) -> Result<()> {
     let needed = verify_for_opening(catalog, trusted)?;
     let path = catalog.join("data.mdb");
-    let file = File::options().write(true).open(&path).map_err(Error::io("opening", &path))?;
-    let length = file.metadata().map_err(Error::io("reading", &path))?.len();
-    if length < needed {
-        file.set_len(needed).map_err(Error::io("lengthening", &path))?;
+    let length = std::fs::metadata(&path).map_err(Error::io("reading", &path))?.len();
+    if length >= needed {
+        return Ok(());
     }
-    Ok(())
+    let lengthened = File::options().write(true).open(&path).and_then(|file| file.set_len(needed));
+    lengthened.map_err(Error::io("lengthening", &path))
 }
 
 /// Walks the file of the catalog folder `catalog`.

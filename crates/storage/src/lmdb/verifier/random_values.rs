@@ -220,7 +220,7 @@ fn a_file_that_ends_within_a_run_is_lengthened() {
     // Three pages hold the value, and seven are behind it.
     std::fs::write(&data, &bytes[..bytes.len() - 7 * PAGE as usize]).unwrap();
 
-    let reading = Environment::open(&cut, Access::Read).unwrap().copied_from(needed);
+    let reading = Environment::open(&cut, Access::Read).unwrap().with_bytes_of_runs(needed);
     let error = reading.copy_to(&root.path().join("copy")).unwrap_err().to_string();
     assert!(error.contains("open the database for writing once"), "{error}");
     drop(reading);
