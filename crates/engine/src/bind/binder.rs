@@ -61,6 +61,8 @@ pub(super) struct Binder<'a> {
     pub(super) beside: Vec<Beside>,
     /// Aggregates that the query that is being bound computes for those within it.
     pub(super) calls: Vec<OuterCall>,
+    /// How often a query of WITH was named so far.
+    pub(super) with_named: usize,
 }
 
 /// Where a query stands.

@@ -59,6 +59,7 @@ pub(crate) async fn bind(
         samples: HashMap::new(),
         beside: Vec::new(),
         calls: Vec::new(),
+        with_named: 0,
     };
     let place = QueryContext {
         tables: TablesOf::Statement(Rc::new(tables)),

@@ -17,6 +17,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// How often a query whose rows are not shared may name others, and these yet others.
+const MOST_NAMED: usize = 6;
+
 /// The place of a query that stands behind a WITH.
 pub(super) fn behind(with: &WithClause, place: &QueryContext) -> Result<QueryContext> {
     let mut inner = place.clone();
@@ -60,6 +63,7 @@ impl Binder<'_> {
     /// Binds a query of WITH as a member of FROM.
     pub(super) fn with_query(&mut self, with: &Rc<With>) -> Result<From> {
         with.is_named.set(true);
+        self.with_named += 1;
         let bound = match &with.source {
             WithSource::Rounds { table, columns, was_read } => {
                 was_read.set(true);
@@ -74,6 +78,7 @@ impl Binder<'_> {
                 self.read(&rows, names)?
             }
             WithSource::Query { query, columns, place, is_recursive, materialized, shared } => {
+                let named_before = self.with_named;
                 let mut bound = if *is_recursive {
                     self.recursive(&with.name, query, columns, place)?
                 } else {
@@ -91,7 +96,7 @@ impl Binder<'_> {
                     ));
                 }
                 bound.rename(columns);
-                match self.shared(&bound, *materialized)? {
+                match self.shared(&bound, *materialized, self.with_named - named_before)? {
                     None => bound,
                     Some(rows) => {
                         let names: Vec<String> = bound.columns.into_iter().map(|own| own.name).collect();
@@ -107,12 +112,13 @@ impl Binder<'_> {
     }
 
     /// The rows of a query of WITH that are computed once for all who name it: AS MATERIALIZED says so, or they may be others the
-    /// next time, or it costs more than to keep them. Those of other queries are not kept: what is the same twice in
+    /// next time, or it costs more than to keep them; or because so many others are `named` in it that a chain of those who each name
+    /// the one before twice would have no end. Those of other queries are not kept: what is the same twice in
     /// pipelines is done once there, and conditions of those who name it go down into it.
-    fn shared(&self, bound: &Bound, materialized: Option<bool>) -> Result<Option<Arc<SharedRows>>> {
+    fn shared(&self, bound: &Bound, materialized: Option<bool>, named: usize) -> Result<Option<Arc<SharedRows>>> {
         let may_differ = shared::may_differ(&bound.plan)?;
         let is_kept = materialized == Some(true);
-        let is_dear = materialized.is_none() && shared::is_dear(&bound.plan)?;
+        let is_dear = materialized.is_none() && (named > MOST_NAMED || shared::is_dear(&bound.plan)?);
         if !(is_kept || may_differ || is_dear) || !shared::is_alone(&bound.plan)? {
             return Ok(None);
         }

@@ -1,5 +1,7 @@
 //! Rules between DataFusion and the answers that this engine owes: `fixes` mend what it does otherwise than SQL says, and
-//! can go once it does so no more (`tests/engine/upstream.rs` fails then); `shortcuts` spare time and are right either way.
+//! can go once it does so no more (`tests/engine/upstream.rs` fails then); `shortcuts` spare time and are right either way;
+//! `cancellation` stops its operators.
 
+pub(crate) mod cancellation;
 pub(crate) mod fixes;
 pub(crate) mod shortcuts;

@@ -1,6 +1,7 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
 use crate::bind::{BoundQuery, Instead, Lookup, bind};
+use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use};
@@ -9,10 +10,12 @@ use crate::sql::literals::make_plannable;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::explain::ExplainExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Query, Statement as Sql};
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
@@ -342,11 +345,22 @@ impl StatementContext {
     /// What operators run with. It has no functions by name, hundreds of them: operators have theirs in their expressions.
     pub(crate) fn task(&self) -> Arc<TaskContext> {
         let state = &*self.state;
-        let (id, config) = (state.session_id().to_owned(), state.config().clone());
-        let (scalar, higher, aggregate, window) = Default::default();
         let environment = Arc::clone(state.runtime_env());
-        Arc::new(TaskContext::new(None, id, config, scalar, higher, aggregate, window, environment))
+        stoppable(state.session_id().to_owned(), state.config().clone(), environment, &self.cancel)
     }
+}
+
+/// The context of a run that `cancel` stops.
+pub(super) fn stoppable(
+    session: String,
+    config: SessionConfig,
+    environment: Arc<RuntimeEnv>,
+    cancel: &CancelToken,
+) -> Arc<TaskContext> {
+    let cancel = cancel.clone();
+    let config = config.with_extension(StopSignal::new(move || cancel.is_cancelled()));
+    let (scalar, higher, aggregate, window) = Default::default();
+    Arc::new(TaskContext::new(None, session, config, scalar, higher, aggregate, window, environment))
 }
 
 /// The plan after all rules, as `SessionState::optimize` has it, which would copy all of it first.

@@ -11,7 +11,9 @@
 use crate::Result;
 use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
+use crate::datafusion::cancellation::StoppableExec;
 use crate::datafusion::fixes::UnwaitedJoins;
+use crate::session::context::stoppable;
 use crate::session::{CancelToken, Session, StatementContext, StatementTables, progress};
 use crate::settings::{Fallback, FallbackCounts};
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
@@ -222,8 +224,14 @@ impl CachedPlan {
         let plan = ready.map_or_else(|| self.copy(), Ok)?;
         progress::watch(cancel, &plan);
         self.counts.count(&self.fallbacks);
-        let rows = give_as(&self.schema, execute_stream(plan, Arc::clone(&self.task))?);
+        let rows = give_as(&self.schema, execute_stream(plan, self.task_of(cancel))?);
         Ok(PlanLease { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))
+    }
+
+    /// The context of a run that `cancel` stops; that of the plan has the first run's.
+    fn task_of(&self, cancel: &CancelToken) -> Arc<TaskContext> {
+        let task = &self.task;
+        stoppable(task.session_id(), task.session_config().clone(), task.runtime_env(), cancel)
     }
 
     /// Makes the copy for the next run, which need not wait for it then.
@@ -340,6 +348,7 @@ fn is_repeatable(plan: &Arc<dyn ExecutionPlan>, root: bool) -> bool {
     }
     let passes = plan.is::<CoalescePartitionsExec>()
         || plan.is::<CooperativeExec>()
+        || plan.is::<StoppableExec>()
         || plan.is::<ProjectionExec>()
         || plan.is::<SortPreservingMergeExec>();
     let repeatable = passes

@@ -3,9 +3,10 @@
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum, exact_average, roundings};
 use crate::casts::OwnCasts;
 use crate::compile::CompilePipelines;
+use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
 use crate::datafusion::fixes::{
     EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, SharedThresholds,
-    UnlimitOneGroup, UnwaitedJoins, YieldingJoins,
+    UnlimitOneGroup, UnwaitedJoins,
 };
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
 use crate::equality::OneForm;
@@ -125,6 +126,7 @@ fn optimizer_rules() -> Vec<Logical> {
     }
     rules.push(Arc::new(OneZero));
     let mut rules = in_passes(rules, Arc::new(JoinOrder));
+    rules.push(Arc::new(AskingWindows));
     rules.push(Arc::new(PlanShared::new(rules.clone())));
     rules
 }
@@ -150,7 +152,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
     let mut later = rules.split_off(at);
     later.insert(later.len().min(1), Arc::new(SharedThresholds));
     later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(UnwaitedJoins), Arc::new(GatherJoinKeys)]);
-    later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(YieldingJoins), Arc::new(JoinsInMemory)]);
+    later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(StoppableOperators), Arc::new(JoinsInMemory)]);
     let seen = |rule: Rule| match rule.name() {
         name if [marks.name(), projections.name(), guards.name()].contains(&name) => rule,
         _ => spared(rule),

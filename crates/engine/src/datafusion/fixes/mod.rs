@@ -1,5 +1,5 @@
 //! Fixes of what DataFusion does otherwise than SQL says. Each file says what shows it, and `tests/engine/upstream.rs` asks plain
-//! DataFusion for it; not of `unwaited_joins`, which would wait for ever, nor of `yielding_joins`, which is a matter of time.
+//! DataFusion for it; not of `unwaited_joins`, which would wait for ever.
 //!
 //! | file | what |
 //! |---|---|
@@ -10,7 +10,6 @@
 //! | `ordered_strings` | `string_agg` in two orders is refused |
 //! | `shared_thresholds` | the first rows of a union leave out better ones |
 //! | `unwaited_joins` | a join waits for a partition that nobody runs |
-//! | `yielding_joins` | a join can't be cancelled while one batch becomes millions of rows |
 //! | `zeros_in_lists` | -0.0 is not found among the 0.0 of a list |
 
 mod equal_windows;
@@ -20,7 +19,6 @@ mod one_group;
 mod ordered_strings;
 mod shared_thresholds;
 mod unwaited_joins;
-mod yielding_joins;
 mod zeros_in_lists;
 
 pub(crate) use equal_windows::EqualWindows;
@@ -30,5 +28,4 @@ pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use ordered_strings::OrderedStrings;
 pub(crate) use shared_thresholds::SharedThresholds;
 pub(crate) use unwaited_joins::UnwaitedJoins;
-pub(crate) use yielding_joins::YieldingJoins;
 pub(crate) use zeros_in_lists::OneZero;
