@@ -34,7 +34,8 @@ fn build(path: &Path) -> Vec<Contents> {
     let store = open(path).unwrap();
     create(&store, keyed("t")).unwrap();
     for ids in [0..5000, 5000..9000] {
-        insert_batch(&store, "t", |definition| batch(definition, ids.clone(), |id| format!("uncommon {}", id % 9))).unwrap();
+        insert_batch(&store, "t", |definition| batch(definition, ids.clone(), |id| format!("uncommon {}", id % 9)))
+            .unwrap();
     }
     insert_batch(&store, "t", |definition| batch(definition, 40_000..40_010, |id| format!("newcomer {id}"))).unwrap();
     delete(&store, "t", [111, 1222, 9003]).unwrap();
@@ -103,6 +104,7 @@ fn damage(path: &Path, random: &mut Numbers) -> String {
         let length = bytes.len();
         let pages = length.div_ceil(PAGE) as u64;
         let page = if random.below(4) == 0 { random.below(2) } else { random.below(pages) } as usize * PAGE;
+        let page = if page < length { page } else { 0 };
         let within = page..(page + PAGE).min(length);
         let what = match random.below(9) {
             0..3 if length > 0 => {

@@ -35,8 +35,10 @@ pub struct Refused {
 impl Refused {
     /// Whether LMDB or the store can't tell what has become of a commit: it was visible, or half of its last page may be.
     pub fn leaves_doubt(&self) -> bool {
-        let of_meta = matches!(self.kind, CallKind::Write(bytes, Some(at)) if bytes < 4096 && at < 2 * 4096);
-        self.path.ends_with("data.mdb") && (of_meta || self.kind == CallKind::Sync)
+        // The checksum of a commit is written where the file's position is.
+        let of_meta =
+            matches!(self.kind, CallKind::Write(bytes, at) if bytes < 4096 && at.is_none_or(|at| at < 2 * 4096));
+        self.path.ends_with("catalog/data.mdb") && (of_meta || self.kind == CallKind::Sync)
     }
 }
 

@@ -214,6 +214,10 @@ pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result
     if content.starts_with(RELAXED) {
         return Ok(Trusted::Latest);
     }
+    if content.starts_with(UNSYNCED) {
+        // Whatever its seal says: the system takes the pages for synced that the disk has refused.
+        return Ok(if is_live() { Trusted::Both } else { Trusted::Before });
+    }
     let Some(boot) = content.strip_prefix(SEALING) else { return Ok(Trusted::Both) };
     // A system that has not gone down since knows all pages too: the writer was killed.
     let is_this = system::boot().is_some_and(|this| boot.strip_prefix(b" ") == Some(this.as_bytes()));

@@ -103,7 +103,11 @@ impl Contents {
 }
 
 /// A table's record of the payloads of its values; `None` where the second is needed and is not there.
-pub(crate) fn of_payloads(record: &[u8], contents: Option<&[u8]>, place: &dyn Fn() -> String) -> Result<Option<TableRecord>> {
+pub(crate) fn of_payloads(
+    record: &[u8],
+    contents: Option<&[u8]>,
+    place: &dyn Fn() -> String,
+) -> Result<Option<TableRecord>> {
     let record: TableRecord = values::parse(record, place)?;
     if record.version != 0 {
         return Ok(Some(record.with_design()));

@@ -1,7 +1,9 @@
 //! A table in segments and delta blocks: those that can't be read whole are taken out of it.
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::records::{self, DeletedRecord, SegmentRecord, TableRecord, dictionary_key, id_key, pair_key, pair_of_key};
+use crate::lmdb::records::{
+    self, DeletedRecord, SegmentRecord, TableRecord, dictionary_key, id_key, pair_key, pair_of_key,
+};
 use crate::lmdb::values;
 use crate::model::dictionary::Dictionary;
 use crate::open::shared::Store;
@@ -67,7 +69,11 @@ pub(super) fn mend(store: &Arc<Store>, table: TableId) -> Result<Mended> {
     let mended = Mended {
         rows,
         lost: (sound.unknown == 0).then_some(sound.lost),
-        why: if is_whole { None } else { Some(sound.why.clone().unwrap_or_else(|| "a segment's value is lost".into())) },
+        why: if is_whole {
+            None
+        } else {
+            Some(sound.why.clone().unwrap_or_else(|| "a segment's value is lost".into()))
+        },
     };
     store.write(|transaction| take_out(transaction, record, &sound, &kept))?;
     Ok(mended)
@@ -248,7 +254,10 @@ fn take_out(
         values::delete(environment, &mut transaction.transaction, *name, key)?;
     }
     let segments = sound.segments.len() as u64;
-    if gone.is_empty() && sound.changed.is_empty() && record.segments == segments && record.delta.len() == sound.delta.len()
+    if gone.is_empty()
+        && sound.changed.is_empty()
+        && record.segments == segments
+        && record.delta.len() == sound.delta.len()
     {
         return Ok(());
     }

@@ -150,7 +150,7 @@ fn copy_definitions(salvage: &Salvage, filler: &mut Filler<'_>, copied: &mut Cop
             }
             Ok(found) => {
                 let name = found.map_or_else(
-                    || payload(Name::Tables, &key, &value).ok().and_then(|own| records::name_in(own)),
+                    || payload(Name::Tables, &key, &value).ok().and_then(records::name_in),
                     |record| Some(record.definition.name),
                 );
                 let why = why(&missed_contents).unwrap_or_else(|| "what there is to know of its pages is lost".into());
@@ -173,12 +173,7 @@ fn copy_definitions(salvage: &Salvage, filler: &mut Filler<'_>, copied: &mut Cop
 }
 
 /// Values that name their table in their key.
-fn copy_values_of_tables(
-    salvage: &Salvage,
-    name: Name,
-    filler: &mut Filler<'_>,
-    copied: &mut Copied,
-) -> Result<()> {
+fn copy_values_of_tables(salvage: &Salvage, name: Name, filler: &mut Filler<'_>, copied: &mut Copied) -> Result<()> {
     let missed = salvage.each(name, &mut |key, value| {
         let table = match name {
             Name::Deleted => zone_of_key(key).map(|(table, ..)| table),
@@ -273,7 +268,8 @@ pub(super) fn bring_files(from: &Path, to: &Path, copied: &Copied) -> Result<()>
         let (source, target) = (folder::segment_file(from, table, segment), folder::segment_file(to, table, segment));
         let parent = folder::table_segments(to, table);
         fs::create_dir_all(&parent).map_err(Error::io("creating folder", &parent))?;
-        if !fs::symlink_metadata(&source).is_ok_and(|known| known.is_file()) || fs::hard_link(&source, &target).is_ok() {
+        if !fs::symlink_metadata(&source).is_ok_and(|known| known.is_file()) || fs::hard_link(&source, &target).is_ok()
+        {
             continue;
         }
         // A file that can't be read is as good as lost; one that can't be written is not.

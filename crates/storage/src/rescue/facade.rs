@@ -38,7 +38,10 @@ pub fn rescue(from: &Path, to: &Path, budget: &Arc<MemoryBudget>) -> Result<Resc
     bring_files(&from, &new, &copied)?;
     folder::write_format(&new)?;
     folder::publish_catalog(&new)?;
-    let mut report = RescueReport { notes: salvage.origin.told().into_iter().map(String::from).collect(), ..RescueReport::default() };
+    let mut report = RescueReport {
+        notes: salvage.origin.told().into_iter().map(String::from).collect(),
+        ..RescueReport::default()
+    };
     report.lost = names::lost_tables(&salvage, &copied)?;
     tell_views(&copied, &mut report);
     mend_all(&new, &copied, &mut report, budget)?;
@@ -78,7 +81,8 @@ fn require_places(from: &Path, to: &Path) -> Result<(PathBuf, PathBuf)> {
     }
     let to = std::path::absolute(to).map_err(Error::io("finding", to))?;
     let parent = to.parent().unwrap_or(&to).to_path_buf();
-    if parent.ancestors().find_map(|folder| folder.canonicalize().ok()).is_some_and(|folder| folder.starts_with(&from)) {
+    if parent.ancestors().find_map(|folder| folder.canonicalize().ok()).is_some_and(|folder| folder.starts_with(&from))
+    {
         return refused(format!("{} lies inside the database that is to be rescued", to.display()));
     }
     folder::make_with_parents(&parent)?;
@@ -136,7 +140,10 @@ fn mend_all(new: &Path, copied: &Copied, report: &mut RescueReport, budget: &Arc
             .filter_map(|(name, definition)| Some((name.clone(), definition.id, complained(name)?)))
             .collect();
         if wrong.is_empty() {
-            return Err(Error::corrupt(new.display().to_string(), format!("the rescued database is not sound: {first}")));
+            return Err(Error::corrupt(
+                new.display().to_string(),
+                format!("the rescued database is not sound: {first}"),
+            ));
         }
         for (name, id, why) in wrong {
             leave_out(&store, &name, id, why, report)?;
