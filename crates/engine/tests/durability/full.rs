@@ -125,7 +125,8 @@ impl Case {
             connection.execute(&sql).map_err(|error| about(&format!("with room: {error}")))?;
             expect("with room", &state(&root, &connection)?, &states.after).map_err(|what| about(&what))?;
         }
-        whole(&database, &[]).map_err(|what| about(&what))?;
+        // Files of a commit that failed stay until the database is opened again: it may have become visible.
+        whole(&database, &["named by no commit"]).map_err(|what| about(&what))?;
         drop((connection, database));
         wait_until_closed(&path);
         let database = open(&path, false).map_err(|error| about(&format!("opened again: {error}")))?;
@@ -144,7 +145,7 @@ impl Case {
         let connection = database.connect();
         connection.execute(sql).map_err(|error| format!("opened again: {error}"))?;
         expect("opened again, with room", &state(root, &connection)?, &states.after)?;
-        whole(&database, &["did not close", "was interrupted"])?;
+        whole(&database, &["did not close", "was interrupted", "named by no commit"])?;
         require_no_rest(root, &states.after.1)?;
         Ok(None)
     }
