@@ -498,11 +498,11 @@ fn a_rescue_drops_what_needs_lost_tables() {
     place.good(&["db", "-c", sql]);
     assert!(place.good(&["db", "rescue", "whole"]).contains("whole: all tables are whole"));
     let data = place.folder.path().join("db/catalog/data.mdb");
-    let mut bytes = std::fs::read(&data).expect("a catalog");
+    let mut bytes = fs::read(&data).expect("a catalog");
     let wanted = b"\"table\":\"gone\"";
     let found: Vec<usize> = (0..bytes.len() - wanted.len()).filter(|at| bytes[*at..].starts_with(wanted)).collect();
     found.iter().for_each(|at| bytes[at + wanted.len() + 20] ^= 4);
-    std::fs::write(&data, bytes).expect("a damaged catalog");
+    fs::write(&data, bytes).expect("a damaged catalog");
     let run = place.run(&["db", "rescue", "saved"]);
     assert!(run.status == 1 && run.out.contains("whole: table 't', 5 records"), "{run:?}");
     assert!(run.out.contains("lost: table '") && run.out.contains("changed: view 'v' was dropped"), "{run:?}");

@@ -42,7 +42,7 @@ pub(crate) const SCRATCH: &str = "scratch-";
 /// Begin of the lock file while and after a writer changes something; anything else means a clean end. This one's last commit may
 /// have been interrupted, which its checksum tells. The boot that the system was in stands behind it.
 const SEALING: &[u8] = b"sealing";
-/// The same of a writer whose last commit could not be synced; what stands behind [`SEALING`] is no boot.
+/// The lock file's text of a writer whose last commit could not be synced: what stands behind [`SEALING`] is no boot.
 const UNSYNCED: &[u8] = b"sealing, unsynced";
 /// How the lock file begins of a process that makes commits that a power loss may undo. They have no checksum, and never lack pages.
 const RELAXED: &[u8] = b"relaxed";

@@ -67,7 +67,7 @@ impl Salvage {
 
     /// Visits what can be read of a database, in the order of its keys.
     pub(crate) fn each(&self, name: Name, visit: &mut Visit<'_>) -> Result<Missed> {
-        let mut walk = Walk::new(self, true, visit);
+        let mut walk = SalvageWalk::new(self, true, visit);
         match self.record(name) {
             None => {}
             Some(record) if record.root == NO_PAGE => {}
@@ -127,7 +127,7 @@ impl Salvage {
             free.extend(numbers.take(usize::try_from(count).unwrap_or(0)));
             Ok(())
         };
-        let mut walk = Walk::new(self, false, &mut visit);
+        let mut walk = SalvageWalk::new(self, false, &mut visit);
         let walked = walk.page(record.root, record.depth, (None, None));
         // A damaged list would call pages free that are not.
         let whole = walked.is_ok() && walk.missed.is_nothing() && walk.found == record.entries;
@@ -136,10 +136,10 @@ impl Salvage {
 }
 
 /// Keys that those of a page keep to: from the first to before the second.
-type Bounds<'b> = (Option<&'b [u8]>, Option<&'b [u8]>);
+type KeyRange<'b> = (Option<&'b [u8]>, Option<&'b [u8]>);
 
 /// A walk through one tree.
-struct Walk<'s, 'v> {
+struct SalvageWalk<'s, 'v> {
     salvage: &'s Salvage,
     /// Whether keys are in the order of their bytes; those of the free list are numbers.
     ordered: bool,
@@ -149,7 +149,7 @@ struct Walk<'s, 'v> {
     visit: &'s mut Visit<'v>,
 }
 
-impl<'s, 'v> Walk<'s, 'v> {
+impl<'s, 'v> SalvageWalk<'s, 'v> {
     fn new(salvage: &'s Salvage, ordered: bool, visit: &'s mut Visit<'v>) -> Self {
         Self { salvage, ordered, seen: HashSet::new(), missed: Missed::default(), found: 0, visit }
     }
@@ -159,7 +159,7 @@ impl<'s, 'v> Walk<'s, 'v> {
     }
 
     /// Walks a page, `depth` levels above and including the leaves.
-    fn page(&mut self, number: u64, depth: u16, bounds: Bounds<'_>) -> Result<()> {
+    fn page(&mut self, number: u64, depth: u16, bounds: KeyRange<'_>) -> Result<()> {
         if self.salvage.free.contains(&number) || !self.seen.insert(number) || depth == 0 {
             self.miss(number, "it is used twice, or free");
             return Ok(());
@@ -191,7 +191,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         Ok(())
     }
 
-    fn value(&mut self, owner: u64, node: &page::Node<'_>, (low, high): Bounds<'_>) -> Result<()> {
+    fn value(&mut self, owner: u64, node: &page::Node<'_>, (low, high): KeyRange<'_>) -> Result<()> {
         let outside = low.is_some_and(|low| node.key < low) || high.is_some_and(|high| node.key >= high);
         if self.ordered && outside {
             self.miss(owner, "a key lies outside the bounds of the page above");
