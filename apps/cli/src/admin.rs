@@ -1,4 +1,4 @@
-//! The verbs on a whole database: `layout`, `check`, `backup`.
+//! The verbs on a whole database: `layout`, `check`, `backup`, `rescue`.
 
 use crate::failure::Failure;
 use crate::script::counted;
@@ -40,4 +40,35 @@ pub fn backup(database: &Database, to: &Path) -> Result<(), Failure> {
     let bytes = database.backup(to)?;
     drop(spinner);
     Ok(writeln!(std::io::stdout(), "{}: {} copied", to.display(), indicatif::HumanBytes(bytes))?)
+}
+
+/// `rescue TO`: makes a new database of what is sound, and says what is not in it; fails when a table lacks records.
+pub fn rescue(damaged: &Path, to: &Path) -> Result<(), Failure> {
+    let spinner = crate::spinner::Spinner::start(None);
+    let report = Database::rescue(damaged, to)?;
+    drop(spinner);
+    let mut out = std::io::stdout().lock();
+    for note in &report.notes {
+        writeln!(out, "note: {note}")?;
+    }
+    for (name, rows) in &report.whole {
+        writeln!(out, "whole: table '{name}', {}", counted(*rows, "record"))?;
+    }
+    for table in &report.partial {
+        let lost = table.lost.map_or_else(|| "an unknown number".to_owned(), |lost| lost.to_string());
+        let has = counted(table.rows, "record");
+        writeln!(out, "partial: table '{}' has {has} and lacks {lost}: {}", table.name, table.why)?;
+    }
+    for table in &report.lost {
+        writeln!(out, "lost: table '{}': {}", table.name, table.why)?;
+    }
+    for change in &report.changed {
+        writeln!(out, "changed: {change}")?;
+    }
+    if report.is_whole() {
+        return Ok(writeln!(out, "{}: all tables are whole", to.display())?);
+    }
+    let (partial, lost) = (report.partial.len() as u64, report.lost.len() as u64);
+    let (partial, lost) = (counted(partial, "table"), counted(lost, "table"));
+    Err(Failure::failed(format!("{}: {partial} with records missing, {lost} lost", to.display())))
 }

@@ -18,6 +18,9 @@ Formats:
             dates and times ISO 8601 strings, binary \\x… strings, NaN and infinities strings
   markdown  a pipe table
 
+rescue reads a database that can't be opened, or has damaged tables, and leaves it as it is. Each table is in the new
+database with all of its records, or it is named; the exit status is 1 when one lacks records or is lost.
+
 Exit status: 0 done; 1 a statement failed (the ones after it are not run), or the database can't be used;
 2 wrong arguments or a missing file.
 
@@ -31,7 +34,7 @@ A database whose name is that of a command is written ./demo.";
     after_help = AFTER_HELP,
     subcommand_precedence_over_arg = true,
     subcommand_value_name = "COMMAND",
-    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup|advise> …\n       gingham demo …\n       gingham lab <list|run|merge> …"
+    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup|rescue|advise> …\n       gingham demo …\n       gingham lab <list|run|merge> …"
 )]
 pub struct Arguments {
     /// Database folder, made when it is missing; a scratch database when not given
@@ -84,6 +87,11 @@ pub enum Verb {
         /// Folder to write, missing or empty
         to: PathBuf,
     },
+    /// DB rescue: make a new database of what is sound of a damaged one, and name what is lost
+    Rescue {
+        /// Folder to make; it must not be there
+        to: PathBuf,
+    },
     /// DB advise: measure which designs of tables suit a workload
     Advise(AdviseArgs),
     /// Make TPC-H data, load it, run the queries and check every answer
@@ -101,6 +109,7 @@ impl Verb {
             Self::Layout { .. } => ("layout", true),
             Self::Check => ("check", true),
             Self::Backup { .. } => ("backup", true),
+            Self::Rescue { .. } => ("rescue", true),
             Self::Advise(_) => ("advise", true),
             Self::Demo(_) => ("demo", false),
             Self::Lab(_) => ("lab", false),

@@ -89,6 +89,7 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
         }
         Some(Verb::Check) => with_database(&arguments, admin::check),
         Some(Verb::Backup { ref to }) => with_database(&arguments, |database| admin::backup(database, to)),
+        Some(Verb::Rescue { ref to }) => admin::rescue(arguments.database.as_deref().unwrap_or(to), to),
         None => statements(&arguments, scripts),
     }
 }

@@ -484,6 +484,30 @@ fn layout_check_and_backup() {
     damage(&place.folder.path().join("db/segments"));
     let run = place.run(&["db", "check"]);
     assert!(run.status == 1 && run.out.contains("damaged: "), "{run:?}");
+    let run = place.run(&["db", "rescue", "saved"]);
+    assert!(run.status == 1 && run.out.contains("partial: table 't' has "), "{run:?}");
+    assert!(place.good(&["saved", "check"]).contains("no damage found"));
+    assert!(place.run(&["db", "rescue", "saved"]).err.contains("is there already"));
+}
+
+#[test]
+fn a_rescue_drops_what_needs_lost_tables() {
+    let place = Place::new();
+    let sql = "CREATE TABLE t AS SELECT value AS n FROM generate_series(1, 5);
+        CREATE TABLE gone AS SELECT 7 AS n; CREATE VIEW v AS SELECT n FROM gone; CREATE VIEW w AS SELECT n FROM t";
+    place.good(&["db", "-c", sql]);
+    assert!(place.good(&["db", "rescue", "whole"]).contains("whole: all tables are whole"));
+    let data = place.folder.path().join("db/catalog/data.mdb");
+    let mut bytes = fs::read(&data).expect("a catalog");
+    let wanted = b"\"table\":\"gone\"";
+    let found: Vec<usize> = (0..bytes.len() - wanted.len()).filter(|at| bytes[*at..].starts_with(wanted)).collect();
+    found.iter().for_each(|at| bytes[at + wanted.len() + 20] ^= 4);
+    fs::write(&data, bytes).expect("a damaged catalog");
+    let run = place.run(&["db", "rescue", "saved"]);
+    assert!(run.status == 1 && run.out.contains("whole: table 't', 5 records"), "{run:?}");
+    assert!(run.out.contains("lost: table '") && run.out.contains("changed: view 'v' was dropped"), "{run:?}");
+    assert_eq!(place.good(&["saved", "--format", "csv", "-c", "SELECT sum(n) AS n FROM w"]), "n\n15\n");
+    assert!(place.good(&["saved", "check"]).contains("no damage found"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::{Connection, Error, Result};
 use gingham_storage::SqlState;
 use gingham_storage::io::MemoryBudget;
 use gingham_storage::panics::guarded;
+use gingham_storage::rescue::{RescueReport, rescue};
 use gingham_storage::store::{CheckReport, OpenOptions, Store};
 use std::path::Path;
 use std::sync::Arc;
@@ -274,6 +275,48 @@ impl Database {
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<u64> {
         guarded(|| Ok(self.engine.store.backup(to.as_ref())?))
     }
+
+    /// Makes a database in the folder `to`, which must not be there, of what is sound of a damaged one, which nobody has open and which
+    /// stays as it is. Each table is in it with all of its records, or the report names it.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let (damaged, rescued) = (folder.path().join("shop.gingham"), folder.path().join("rescued.gingham"));
+    /// gingham::Database::open(&damaged)?.connect().execute("CREATE TABLE t AS SELECT 1 AS n")?;
+    /// let data = damaged.join("catalog/data.mdb");
+    /// let mut bytes = std::fs::read(&data)?;
+    /// bytes[..4096].fill(0);
+    /// std::fs::write(&data, bytes)?;
+    /// assert!(gingham::Database::open(&damaged).is_err());
+    /// let report = gingham::Database::rescue(&damaged, &rescued)?;
+    /// assert!(report.is_whole());
+    /// assert_eq!(gingham::Database::open(rescued)?.connect().table("t")?.rows(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rescue(damaged: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<RescueReport> {
+        let to = to.as_ref();
+        let mut report = guarded(|| Ok::<_, Error>(rescue(damaged.as_ref(), to, &budget(None))?))?;
+        if !report.lost.is_empty() {
+            drop_views(&Self::open(to)?, &mut report)?;
+        }
+        Ok(report)
+    }
+}
+
+/// Drops the views of a rescued database that need tables which are lost.
+fn drop_views(database: &Database, report: &mut RescueReport) -> Result<()> {
+    let (connection, snapshot) = (database.connect(), database.engine.store.snapshot()?);
+    for name in snapshot.views.keys() {
+        let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
+        let view = format!("{}.{}", quoted(&name.schema), quoted(&name.table));
+        if let Err(error) = connection.query(&format!("SELECT * FROM {view} LIMIT 0"))
+            && error.sqlstate() == SqlState::UndefinedTable.sqlstate()
+        {
+            connection.execute(&format!("DROP VIEW {view}"))?;
+            report.changed.push(format!("view '{name}' was dropped: {error}"));
+        }
+    }
+    Ok(())
 }
 
 fn budget(limit: Option<usize>) -> Arc<MemoryBudget> {

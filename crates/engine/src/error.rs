@@ -255,16 +255,21 @@ pub(crate) fn is_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// The system's error within that of a library.
-fn io_within<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e std::io::Error> {
+/// Whether a library's error has one of the system's within it that says that there is no room. Errors of libraries and of the
+/// system may stand within each other several times.
+fn says_full(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<std::io::Error>() {
-            return Some(found);
-        }
-        next = error.source();
+        next = match error.downcast_ref::<std::io::Error>() {
+            Some(found) if is_full(found) => return true,
+            Some(found) => match found.get_ref() {
+                Some(inner) => Some(inner as &(dyn std::error::Error + 'static)),
+                None => None,
+            },
+            None => error.source(),
+        };
     }
-    None
+    false
 }
 
 /// A mistake by its text alone, of kind `state` where the text does not tell another.
@@ -292,17 +297,15 @@ fn from_datafusion(error: &DataFusionError) -> Error {
             None => Error::Internal("an empty list of errors".into()),
         },
         DataFusionError::ArrowError(inner, _) => from_arrow(inner),
-        DataFusionError::ParquetError(inner) if io_within(inner.as_ref()).is_some_and(is_full) => {
-            Error::DiskFull(clean(&inner.to_string()))
-        }
+        DataFusionError::ParquetError(inner) if says_full(inner.as_ref()) => Error::DiskFull(clean(&inner.to_string())),
         DataFusionError::ParquetError(inner) => {
             Error::invalid(SqlState::BadCopyFileFormat, format!("Parquet: {}", clean(&inner.to_string())))
         }
         DataFusionError::ObjectStore(inner) => {
             let text = clean(&inner.to_string());
-            if io_within(inner.as_ref()).is_some_and(is_full) { Error::DiskFull(text) } else { Error::Io(text) }
+            if says_full(inner.as_ref()) { Error::DiskFull(text) } else { Error::Io(text) }
         }
-        DataFusionError::IoError(inner) if is_full(inner) => Error::DiskFull(inner.to_string()),
+        DataFusionError::IoError(inner) if says_full(inner) => Error::DiskFull(inner.to_string()),
         DataFusionError::IoError(inner) => Error::Io(inner.to_string()),
         DataFusionError::SQL(inner, _) => from_parser(inner),
         DataFusionError::NotImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),

@@ -61,10 +61,14 @@ pub enum Error {
     Internal(String),
 }
 
+/// What to do when nobody knows whether a commit is on the disk.
+pub(crate) const REOPEN: &str = "; close the database and open it again, which undoes the change, then run it again";
+
 /// What to do about an error of the operating system that comes with a disk's end.
 fn advice(source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     match source.kind() {
+        _ if source.to_string().ends_with(REOPEN) => "",
         StorageFull | QuotaExceeded | FileTooLarge => "; nothing was changed: make room and run it again",
         ReadOnlyFilesystem => "; open the database for reading only (--read-only)",
         _ => "",
@@ -122,6 +126,17 @@ impl Error {
         match self.in_table(table) {
             Self::Corrupt { place, detail } if !detail.ends_with(ADVICE) => {
                 Self::Corrupt { place, detail: format!("{detail}{ADVICE}") }
+            }
+            other => other,
+        }
+    }
+
+    /// This error of the disk, for a commit that others may have seen, and whoever opens the database next undoes.
+    pub(crate) fn of_unsynced_commit(self) -> Self {
+        match self {
+            Self::Io { action, path, source } => {
+                let source = std::io::Error::new(source.kind(), format!("{source}{REOPEN}"));
+                Self::Io { action, path, source }
             }
             other => other,
         }

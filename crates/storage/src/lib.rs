@@ -21,6 +21,7 @@
 //! | `maintenance` | merging, changes of layout, vacuum, check, backup |
 //! | `lab` | what only experiments use |
 //! | `store` | an open database: who may write, group commit, open transactions |
+//! | `rescue` | what is sound of a damaged database, in a new one |
 
 pub mod decode;
 pub mod encoding;
@@ -35,6 +36,7 @@ pub mod open;
 pub mod pages;
 #[doc(hidden)]
 pub mod panics;
+pub mod rescue;
 pub mod scan;
 pub mod segment;
 pub mod snapshot;

@@ -40,6 +40,7 @@ const RULES: &[Rules] = &[
             "write",
             "maintenance",
             "store",
+            "rescue",
         ],
         upward: 0,
         circles: 45,

@@ -6,6 +6,7 @@
 //! with the system. A call that is missing here would show
 //! when a recorded log is held against the folder (`disk.rs`).
 
+use crate::faults::{self, CallKind};
 use crate::recorder::{self, Event, Inode, Name, NodeId, Recorder};
 use libc::{
     AT_FDCWD, AT_REMOVEDIR, SYS_unlinkat, SYS_write, SYS_writev, c_char, c_int, c_long, c_uint, c_void, iovec, mode_t,
@@ -115,6 +116,17 @@ enum Parts {
 }
 
 impl Parts {
+    /// Bytes of all.
+    fn length(self) -> usize {
+        match self {
+            Self::One(_, own) => own,
+            // SAFETY: the caller of the C function owes `count` descriptions of buffers here.
+            Self::Many(parts, count) => {
+                unsafe { std::slice::from_raw_parts(parts, count as usize) }.iter().map(|part| part.iov_len).sum()
+            }
+        }
+    }
+
     /// The first `length` of the bytes.
     fn bytes(self, length: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(length);
@@ -136,7 +148,32 @@ impl Parts {
     }
 }
 
-fn on_write(file: c_int, at: Option<i64>, parts: impl FnOnce() -> Parts, call: impl FnOnce() -> c_long) -> isize {
+/// The answer of a system without room.
+fn no_room() -> c_int {
+    // SAFETY: libc's own place for the error number of this thread.
+    unsafe { *libc::__errno_location() = libc::ENOSPC };
+    -1
+}
+
+/// Whether the disk refuses a call for an open file.
+fn refuses(kind: CallKind, file: c_int) -> bool {
+    faults::refuses(kind, || std::fs::read_link(format!("/proc/self/fd/{file}")).ok())
+}
+
+/// Whether the disk refuses to make a file or folder of this path.
+fn refuses_to_create(folder: c_int, path: *const c_char) -> bool {
+    faults::refuses(CallKind::Create, || {
+        let path = whole(folder, path);
+        let parent = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+        (!path.exists()).then_some(parent)
+    })
+}
+
+fn on_write(file: c_int, at: Option<i64>, parts: impl Fn() -> Parts, call: impl FnOnce() -> c_long) -> isize {
+    let bytes = parts().length();
+    if bytes > 0 && refuses(CallKind::Write(bytes, at), file) {
+        return no_room() as isize;
+    }
     recorder::with_recorder(|recorder| {
         let Some((recorder, node)) = known(recorder, file) else { return call() as isize };
         // SAFETY: questions about an open file, which change nothing.
@@ -157,6 +194,9 @@ fn on_write(file: c_int, at: Option<i64>, parts: impl FnOnce() -> Parts, call: i
 }
 
 fn on_sync(file: c_int) -> c_int {
+    if refuses(CallKind::Sync, file) {
+        return no_room();
+    }
     recorder::with_recorder(|recorder| {
         let Some((recorder, node)) = known(recorder, file) else { return 0 };
         if recorder.fails(node) {
@@ -170,6 +210,10 @@ fn on_sync(file: c_int) -> c_int {
 }
 
 fn on_truncate(file: c_int, length: i64) -> c_int {
+    let grows = || facts(file).is_some_and(|facts| facts.st_size < length);
+    if faults::is_armed() && grows() && refuses(CallKind::Lengthen, file) {
+        return no_room();
+    }
     recorder::with_recorder(|recorder| {
         let done = system!(SYS_ftruncate, file, length) as c_int;
         if let (0, Some((recorder, node))) = (done, known(recorder, file)) {
@@ -186,6 +230,9 @@ fn on_open(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_
     }
     if flags & (libc::O_CREAT | libc::O_TRUNC) == 0 {
         return call();
+    }
+    if flags & libc::O_CREAT != 0 && refuses_to_create(folder, path) {
+        return no_room();
     }
     recorder::with_recorder(|recorder| {
         let named = recorder.and_then(|recorder| name(recorder, folder, path).map(|name| (recorder, name)));
@@ -204,6 +251,9 @@ fn on_open(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_
 }
 
 fn on_make_folder(path: *const c_char, mode: mode_t) -> c_int {
+    if refuses_to_create(AT_FDCWD, path) {
+        return no_room();
+    }
     recorder::with_recorder(|recorder| {
         let done = system!(SYS_mkdirat, AT_FDCWD, path, mode) as c_int;
         if let (0, Some(recorder)) = (done, recorder)
@@ -278,14 +328,19 @@ fn facts(file: c_int) -> Option<stat> {
     (file >= 0 && unsafe { libc::fstat(file, facts.as_mut_ptr()) } == 0).then(|| unsafe { facts.assume_init() })
 }
 
-/// A path as folder and name, when the folder is recorded; and the path from the root.
-fn name(recorder: &Recorder, folder: c_int, path: *const c_char) -> Option<(Name, PathBuf)> {
+/// The path that a call names.
+fn whole(folder: c_int, path: *const c_char) -> PathBuf {
     // SAFETY: the caller of open, rename and the like passes a NUL-terminated string.
     let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
-    let path = match folder {
+    match folder {
         AT_FDCWD => path.to_path_buf(),
         _ => Path::new("/proc/self/fd").join(folder.to_string()).join(path),
-    };
+    }
+}
+
+/// A path as folder and name, when the folder is recorded; and the path from the root.
+fn name(recorder: &Recorder, folder: c_int, path: *const c_char) -> Option<(Name, PathBuf)> {
+    let path = whole(folder, path);
     let inode: Inode = recorder::inode(path.parent()?)?;
     Some(((recorder.node(inode)?, path.file_name()?.as_bytes().to_vec()), path))
 }

@@ -40,7 +40,7 @@ fn writing_child() {
 
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
-    for seed in 0..rounds(6, 60) as u64 {
+    for seed in 0..rounds(11, 450) as u64 {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(DATABASE);
         let (mut workload, mut answers) = (Workload::new(1000 + seed), String::new());
@@ -65,6 +65,7 @@ fn what_was_acknowledged_survives_a_kill() {
             }
         }
         usable(&path, &workload.state).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        println!("{} kills", 4 * (seed + 1));
     }
 }
 

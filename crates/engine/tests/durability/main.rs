@@ -10,6 +10,8 @@
 #[path = "../../../../tests/support/child.rs"]
 mod child;
 mod disk;
+mod faults;
+mod full;
 #[path = "../random/generator.rs"]
 mod generator;
 mod hooks;

@@ -471,6 +471,14 @@ fn failed(action: &'static str, folder: &Path) -> impl Fn(heed::Error) -> Error 
             "the catalog {} has no reader slot left: too many statements and processes read it at once",
             path.display()
         )),
+        // What LMDB says from then on: it does not know which of the two commits its file leads to.
+        heed::Error::Mdb(MdbError::Panic) => Error::Io {
+            action,
+            path: path.clone(),
+            source: std::io::Error::other(
+                "the disk has refused the last write of a commit; close the database and open it again",
+            ),
+        },
         heed::Error::Mdb(error) => Error::corrupt(
             path.join("data.mdb").display().to_string(),
             format!("LMDB says: {error}; run check, or restore a backup"),

@@ -42,7 +42,9 @@ pub(crate) const SCRATCH: &str = "scratch-";
 /// Begin of the lock file while and after a writer changes something; anything else means a clean end. This one's last commit may
 /// have been interrupted, which its checksum tells. The boot that the system was in stands behind it.
 const SEALING: &[u8] = b"sealing";
-/// The lock file's text of a process that makes commits that a power loss may undo. They have no checksum, and never lack pages.
+/// The lock file's text of a writer whose last commit could not be synced: what stands behind [`SEALING`] is no boot.
+const UNSYNCED: &[u8] = b"sealing, unsynced";
+/// How the lock file begins of a process that makes commits that a power loss may undo. They have no checksum, and never lack pages.
 const RELAXED: &[u8] = b"relaxed";
 /// The lock file's text of builds that checksummed no commits.
 const WRITING: &[u8] = b"writing";
@@ -141,7 +143,7 @@ impl WriterLock {
         }
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(Error::io("reading", &path))?;
-        let unclean = content.starts_with(SEALING) || [RELAXED, WRITING].contains(&&content[..]);
+        let unclean = [SEALING, RELAXED, WRITING].iter().any(|text| content.starts_with(text));
         Ok(Self { file, path, unclean })
     }
 
@@ -154,7 +156,7 @@ impl WriterLock {
 
     /// Records that the last commit could not be synced: what the system knows of it is not what is on disk, in this boot neither.
     pub(crate) fn mark_unsynced(&self) {
-        if let Err(error) = self.mark(SEALING) {
+        if let Err(error) = self.mark(UNSYNCED) {
             tracing::warn!("writing {}: {error}", self.path.display());
         }
     }
@@ -178,11 +180,12 @@ impl WriterLock {
         }
     }
 
+    /// Writes over what the file says, and cuts it then: one that was cut first would say on a full disk that all is well.
     fn mark(&self, content: &[u8]) -> std::io::Result<()> {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(0))?;
-        file.set_len(0)?;
-        file.write_all(content)
+        file.write_all(content)?;
+        file.set_len(content.len() as u64)
     }
 }
 
@@ -208,8 +211,12 @@ fn patiently(file: &File) -> std::result::Result<(), TryLockError> {
 /// of the latest, whatever of them is on disk.
 pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result<Trusted> {
     let content = fs::read(database.join(LOCK_FILE)).unwrap_or_default();
-    if content == RELAXED {
+    if content.starts_with(RELAXED) {
         return Ok(Trusted::Latest);
+    }
+    if content.starts_with(UNSYNCED) {
+        // Whatever its seal says: the system takes the pages for synced that the disk has refused.
+        return Ok(if is_live() { Trusted::Both } else { Trusted::Before });
     }
     let Some(boot) = content.strip_prefix(SEALING) else { return Ok(Trusted::Both) };
     // A system that has not gone down since knows all pages too: the writer was killed.

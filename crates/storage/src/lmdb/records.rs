@@ -6,7 +6,7 @@ use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::values;
 use crate::model::table::ViewDefinition;
 use crate::segment::SegmentId;
-use crate::{ColumnId, Design, Error, Result, TableDefinition, TableId};
+use crate::{ColumnId, Design, Error, Result, TableDefinition, TableId, TableName};
 use heed::{RoTxn, RwTxn};
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +94,36 @@ impl Contents {
     fn key(table: TableId) -> String {
         format!("{CONTENTS}{table}")
     }
+
+    /// The record of a table with its own value's rest.
+    fn complete(self, record: TableRecord) -> TableRecord {
+        let Self { version, heap } = self;
+        TableRecord { version, heap: Some(heap), ..record }.with_design()
+    }
+}
+
+/// A table's record of the payloads of its values; `None` where the second is needed and is not there.
+pub(crate) fn of_payloads(
+    record: &[u8],
+    contents: Option<&[u8]>,
+    place: &dyn Fn() -> String,
+) -> Result<Option<TableRecord>> {
+    let record: TableRecord = values::parse(record, place)?;
+    if record.version != 0 {
+        return Ok(Some(record.with_design()));
+    }
+    let contents = contents.map(|contents| values::parse::<Contents>(contents, place)).transpose()?;
+    Ok(contents.map(|contents| contents.complete(record)))
+}
+
+/// Key of a heap table's contents in the meta database.
+pub(crate) fn contents_key(table: TableId) -> String {
+    Contents::key(table)
+}
+
+/// The name in the payload of a table's value.
+pub(crate) fn name_in(payload: &[u8]) -> Option<TableName> {
+    serde_json::from_slice::<TableRecord>(payload).ok().map(|record| record.definition.name)
 }
 
 const CONTENTS: &str = "contents ";
@@ -230,11 +260,11 @@ fn with_contents(environment: &Environment, transaction: &RoTxn<'_>, record: Tab
     }
     let key = Contents::key(record.definition.id);
     let contents: Option<Contents> = values::get_json(environment, transaction, Name::Meta, key.as_bytes())?;
-    let Some(Contents { version, heap }) = contents else {
+    let Some(contents) = contents else {
         let place = environment.folder().join("data.mdb").display().to_string();
         return Err(Error::corrupt(place, format!("the meta value '{key}' is missing; restore a backup")));
     };
-    Ok(TableRecord { version, heap: Some(heap), ..record }.with_design())
+    Ok(contents.complete(record))
 }
 
 /// Reads one table that there has to be.

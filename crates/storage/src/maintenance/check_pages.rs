@@ -95,7 +95,7 @@ struct PageCheck<'r> {
 }
 
 /// The attributes of the keys of a table's pages.
-fn page_columns(heap: &HeapRecord, schema: &PageSchema) -> Vec<u32> {
+pub(crate) fn page_columns(heap: &HeapRecord, schema: &PageSchema) -> Vec<u32> {
     match heap.options.layout {
         HeapLayout::Dsm => schema.attributes().iter().map(|own| own.column).collect(),
         HeapLayout::Nsm | HeapLayout::Pax => vec![keys::PAGES],
@@ -103,7 +103,7 @@ fn page_columns(heap: &HeapRecord, schema: &PageSchema) -> Vec<u32> {
 }
 
 /// Verifies a page and returns its records.
-fn check_page(
+pub(crate) fn check_page(
     record: &TableRecord,
     schema: &Arc<PageSchema>,
     attribute: u32,

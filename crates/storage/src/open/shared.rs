@@ -182,6 +182,10 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        if self.unsynced.load(Ordering::Relaxed) {
+            // The disk may have refused this as well when it was noted first.
+            self.lock.iter().for_each(WriterLock::mark_unsynced);
+        }
         if let Some(lock) = &self.lock
             && self.marked_writing.load(Ordering::Relaxed)
             && !self.unsynced.load(Ordering::Relaxed)

@@ -22,7 +22,15 @@ impl<'store> Transaction<'store> {
         records::put_state(environment, &mut self.transaction, &state)?;
         let checksum = self.prepare_sync()?;
         panics::pass(PanicPoint::Commit);
+        let before = match store.durable {
+            true => Some(environment.commit_checksum()?.meta_before(id as u64)?),
+            false => None,
+        };
         let committed = self.transaction.commit().map_err(environment.failed("committing to"));
+        if let (Err(_), Some(before)) = (&committed, &before) {
+            // Where the disk refuses the meta page, LMDB leaves one there that leads to neither commit.
+            environment.commit_checksum()?.restore_meta(id as u64, before);
+        }
         // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
         // those that no commit names.
         self.changes.made.keep();
@@ -33,7 +41,9 @@ impl<'store> Transaction<'store> {
             behind_commit(store, || store.publish(seen, state, records));
         }
         committed.and_then(|()| match checksum {
-            Some(checksum) => guarded(|| checksum.write()).inspect_err(|_| store.note_unsynced()),
+            Some(checksum) => {
+                guarded(|| checksum.write()).inspect_err(|_| store.note_unsynced()).map_err(Error::of_unsynced_commit)
+            }
             None => Ok(()),
         })?;
         behind_commit(store, || {

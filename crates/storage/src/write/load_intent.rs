@@ -36,6 +36,12 @@ impl LoadIntent {
         values::get_json(environment, transaction, Name::Meta, KEY)
     }
 
+    /// The note that a value of the meta database is.
+    pub(crate) fn of_value(key: &[u8], value: &[u8]) -> Option<Self> {
+        let payload = values::unseal(Name::Meta, key, value, String::new).ok().filter(|_| key == KEY)?;
+        values::parse(payload, String::new).ok()
+    }
+
     /// Makes the note.
     pub(crate) fn put(&self, environment: &Environment, transaction: &mut RwTxn<'_>) -> Result<()> {
         values::put_json(environment, transaction, Name::Meta, KEY, self)

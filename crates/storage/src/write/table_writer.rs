@@ -17,8 +17,7 @@ use crate::write::column_files::ColumnFile;
 use crate::write::keys::summary::KeySummary;
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Arrow bytes at which a segment is written though it is not full.
 const SEGMENT_BYTES: usize = 256 << 20;
@@ -44,8 +43,8 @@ pub struct TableWriter {
     chunk: usize,
     /// What the pages are like that records are put into at once.
     pages: Option<HeapOptions>,
-    /// Whether some of the records could not be written.
-    failed: AtomicBool,
+    /// Why some of the records could not be written.
+    failed: OnceLock<Error>,
 }
 
 /// One lane: segments written, and the records that do not fill one yet.
@@ -187,7 +186,7 @@ impl TableWriter {
             full,
             chunk,
             pages,
-            failed: AtomicBool::new(false),
+            failed: OnceLock::new(),
         }
     }
 
@@ -205,21 +204,13 @@ impl TableWriter {
         self.require_schema(&batch)?;
         // After an error nobody knows which records of the lane were written.
         self.require_whole()?;
-        guarded(|| self.add(lane, batch)).inspect_err(|_| self.failed.store(true, Ordering::Release))
+        guarded(|| self.add(lane, batch)).inspect_err(|error| drop(self.failed.set(error.again())))
     }
 
-    /// Refuses to go on when some of the records could not be written.
+    /// Refuses to go on when some of the records could not be written, with the error that told so first: whoever hears of it by
+    /// another lane is to know why.
     fn require_whole(&self) -> Result<()> {
-        if !self.failed.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        Err(Error::invalid(
-            SqlState::ObjectNotInPrerequisiteState,
-            format!(
-                "some of the records for table '{}' could not be written; write all of them again",
-                self.definition.name
-            ),
-        ))
+        self.failed.get().map_or(Ok(()), |error| Err(error.again()))
     }
 
     /// Adds a batch to a lane, and writes what makes it full.

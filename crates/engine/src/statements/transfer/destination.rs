@@ -15,6 +15,11 @@ const LINKS: usize = 40;
 /// Where the files lie that a process has open.
 const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
 
+/// What DataFusion says when the end of a file could not be written.
+const UNFINISHED: &str = "finalizing writes";
+/// Bytes by which is found out whether there is room.
+const PROBE: usize = 1 << 20;
+
 /// What lies at the place, or will.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlaceKind {
@@ -126,6 +131,11 @@ impl CopyDestination {
         }
     }
 
+    /// Whether the disk has room for more.
+    fn room(&self) -> io::Result<()> {
+        fs::write(self.folder.path().join("probe"), vec![0; PROBE])
+    }
+
     /// An error of a COPY, with the place that the statement names in the place of the one that was written.
     pub(crate) fn told(&self, error: Error) -> Error {
         let about = |text: String| {
@@ -135,6 +145,11 @@ impl CopyDestination {
         match error {
             Error::Io(text) => Error::Io(about(text)),
             Error::DiskFull(text) => Error::DiskFull(about(text)),
+            // DataFusion does not say why the last bytes were refused.
+            Error::Internal(text) if text.contains(UNFINISHED) => match self.room() {
+                Err(error) if is_full(&error) => Error::DiskFull(about(format!("{error}; make room and run it again"))),
+                _ => Error::Io(about("the last bytes could not be written; the disk may be full".into())),
+            },
             other => other,
         }
     }

@@ -17,6 +17,7 @@ use std::path::Path;
 
 /// Where the commit checksum lies on a meta page, of which LMDB writes less than the first 256 bytes.
 const AT: u64 = 1024;
+const META_BYTES: usize = 256;
 const MAGIC: &[u8; 4] = b"GSEA";
 const VERSION: u32 = 1;
 const BYTES: usize = 32;
@@ -65,6 +66,23 @@ impl CommitChecksum {
         let number = transaction & 1;
         let meta = self.pages.read(number).map_err(|detail| self.pages.damaged(number, detail))?;
         Ok(stored(&meta) == encode(transaction, SYNCED, 0))
+    }
+
+    /// What LMDB has on the meta page that the transaction of that number will write over.
+    pub(crate) fn meta_before(&self, transaction: u64) -> Result<Vec<u8>> {
+        let number = transaction & 1;
+        let mut meta = self.pages.read(number).map_err(|detail| self.pages.damaged(number, detail))?;
+        meta.truncate(META_BYTES);
+        Ok(meta)
+    }
+
+    /// Puts it back after a commit that the disk has refused.
+    pub(crate) fn restore_meta(&self, transaction: u64, meta: &[u8]) {
+        let mut file = &self.file;
+        let at = (transaction & 1) * self.pages.page_size as u64;
+        if let Err(error) = file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(meta)) {
+            tracing::warn!("writing {}: {error}", self.pages.path.display());
+        }
     }
 
     /// Checksums the latest commit unless it has a commit checksum or needs none.

@@ -12,6 +12,8 @@ pub(crate) mod commit_checksum;
 pub(crate) mod page;
 #[cfg(test)]
 mod random_values;
+pub(crate) mod salvage;
+mod salvaged_commit;
 pub(crate) mod tree;
 
 pub(crate) use crate::lmdb::verifier::commit_checksum::is_sealed;

@@ -231,6 +231,20 @@ pub(super) fn each_node<'p>(page: &'p [u8], expected: u16, mut visit: impl FnMut
     Ok(())
 }
 
+/// Those nodes of a branch or leaf page that lie within it, whatever else is wrong with it. They are to be believed as far as what
+/// they lead to proves itself.
+pub(super) fn readable_nodes(page: &[u8], kind: u16) -> Vec<Node<'_>> {
+    let named = usize::from(u16_at(page, 12)).clamp(PAGE_HEADER, page.len());
+    let places = (0..(named - PAGE_HEADER) / 2).map(|index| usize::from(u16_at(page, PAGE_HEADER + 2 * index)));
+    let within = places.filter(|at| (PAGE_HEADER..=page.len() - NODE_HEADER).contains(at));
+    within.filter_map(|at| node(page, at, kind)).map(|(node, _)| node).filter(|node| node.key.len() <= MAX_KEY).collect()
+}
+
+/// Whether a page says that it is a leaf of a tree.
+pub(super) fn is_leaf(page: &[u8]) -> bool {
+    u16_at(page, 10) == LEAF
+}
+
 /// The node at `at` and the even offset behind it.
 fn node(page: &[u8], at: usize, kind: u16) -> Option<(Node<'_>, usize)> {
     let (low, high) = (u64::from(u16_at(page, at)), u64::from(u16_at(page, at + 2)));
