@@ -98,13 +98,19 @@ pub(super) fn choose(file: &mut PageFile, trusted: Trusted) -> Result<(Commit, C
     Ok((commit, origin))
 }
 
-/// The latest of these commits and of those whose pages are found that is whole; the latest where none is.
+/// Of these commits and those whose pages are found, of the last two, the later one that is whole; where none is, one that a meta
+/// page leads to, or else the latest.
 fn best(file: &PageFile, mut commits: Vec<Commit>) -> Option<Commit> {
     let pages = file.length / file.page_size as u64;
     commits.extend((2..pages).filter_map(|number| Commit::of_page(file, number)));
     commits.sort_by_key(|commit| (std::cmp::Reverse(commit.state.transaction), commit.free.is_none()));
+    let latest = commits.first()?.state.transaction;
+    // Pages of earlier ones may still be there, and whole: nobody wants what was two commits ago.
+    commits.retain(|commit| commit.state.transaction + 1 >= latest);
     let whole = commits.iter().take(LOOKED_AT).position(|commit| commit.is_whole(file));
-    (!commits.is_empty()).then(|| commits.swap_remove(whole.unwrap_or(0)))
+    // One that is found by its pages alone, and is not whole, may never have been finished.
+    let by_meta = commits.iter().position(|commit| commit.free.is_some());
+    Some(commits.swap_remove(whole.or(by_meta).unwrap_or(0)))
 }
 
 impl Commit {
