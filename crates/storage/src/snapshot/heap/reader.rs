@@ -76,7 +76,7 @@ impl HeapReader {
     }
 
     /// Bytes of its pages that are free, as their heads say, and all bytes of its pages.
-    pub(crate) fn free_of_pages(&self) -> Result<(u64, u64)> {
+    pub fn free_of_pages(&self) -> Result<(u64, u64)> {
         let attributes: Vec<u32> = match self.heap.options.layout {
             HeapLayout::Dsm => self.schema.attributes().iter().map(|own| own.column).collect(),
             HeapLayout::Nsm | HeapLayout::Pax => vec![PAGES],

@@ -62,6 +62,16 @@ impl Space {
         self.first(environment, transaction, GONE)
     }
 
+    /// How many whole pages the room is worth that pages have of which much is free.
+    pub(crate) fn much_in_pages(&mut self, environment: &Environment, transaction: &RoTxn<'_>) -> Result<u64> {
+        let mut classes = 0;
+        for chunk in (0..self.most.len()).filter(|chunk| self.most[*chunk] >= MUCH).collect::<Vec<_>>() {
+            let pages = self.chunk(environment, transaction, chunk as u64)?;
+            classes += pages.iter().filter(|class| (MUCH..GONE).contains(class)).map(|class| u64::from(*class)).sum::<u64>();
+        }
+        Ok(classes / 255)
+    }
+
     fn first(&mut self, environment: &Environment, transaction: &RoTxn<'_>, wanted: u8) -> Result<Option<u64>> {
         let candidates: Vec<u64> =
             (0..).zip(&self.most).filter(|(_, most)| **most >= wanted).map(|(at, _)| at).collect();

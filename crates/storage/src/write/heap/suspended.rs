@@ -48,6 +48,11 @@ impl HeapWriter<'_, '_> {
     /// Begins to take the pages of a run, which [`HeapWriter::take_page`] gets one by one.
     pub(crate) fn begin_run(&mut self, run: &PageRun) -> Result<()> {
         self.end_load()?;
+        let environment = self.transaction.environment;
+        self.state.refills = match self.state.first_new {
+            None => self.state.space.much_in_pages(environment, &self.transaction.transaction)?,
+            Some(_) => 0,
+        };
         self.state.changed = true;
         self.state.bounds.iter_mut().zip(&run.bounds).for_each(|(own, bounds)| own.absorb(bounds));
         Ok(())
@@ -56,7 +61,8 @@ impl HeapWriter<'_, '_> {
     /// Adds a page that was filled before; its records go where older pages have room, or else it becomes one of the table's.
     /// Returns its records.
     pub(crate) fn take_page(&mut self, bytes: &mut [u8], place: &dyn Fn() -> String) -> Result<u64> {
-        if self.has_room_for_many()? {
+        if self.state.refills > 0 && self.has_room_for_many()? {
+            self.state.refills -= 1;
             return self.take_records(bytes, place);
         }
         let (table, commit, number) = (self.table(), self.transaction.state.commit, self.free_number()?);

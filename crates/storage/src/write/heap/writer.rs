@@ -55,6 +55,8 @@ pub(crate) struct HeapState {
     pub(crate) emptier: BTreeSet<(usize, u64)>,
     /// Whether pages went, so that there may be none of the last numbers.
     pub(crate) pages_went: bool,
+    /// How many pages of a run older pages have room for the records of.
+    pub(crate) refills: u64,
     pub(crate) loader: Option<PageLoader>,
     /// Bounds of each attribute's values.
     pub(crate) bounds: Vec<ColumnBounds>,
@@ -101,6 +103,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             tails,
             emptier: BTreeSet::new(),
             pages_went: false,
+            refills: 0,
             loader: None,
             bounds,
             changed: false,
