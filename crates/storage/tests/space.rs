@@ -44,9 +44,8 @@ enum Round {
 }
 
 fn designs() -> Vec<(&'static str, Design)> {
-    let pages = |layout, deletes| {
-        Design::of_pages(HeapOptions { page_bytes: 4080, deletes, ..HeapOptions::new(layout) })
-    };
+    let pages =
+        |layout, deletes| Design::of_pages(HeapOptions { page_bytes: 4080, deletes, ..HeapOptions::new(layout) });
     vec![
         ("nsm", pages(HeapLayout::Nsm, Deletes::Compact)),
         ("dsm", pages(HeapLayout::Dsm, Deletes::Compact)),
@@ -62,7 +61,9 @@ fn designs() -> Vec<(&'static str, Design)> {
 
 fn folder_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-    entries.map(|entry| if entry.path().is_dir() { folder_bytes(&entry.path()) } else { entry.metadata().unwrap().len() }).sum()
+    entries
+        .map(|entry| if entry.path().is_dir() { folder_bytes(&entry.path()) } else { entry.metadata().unwrap().len() })
+        .sum()
 }
 
 /// Each record's id, key and label.
@@ -75,9 +76,9 @@ fn read(table: &Arc<TableSnapshot>, predicate: Predicate) -> Vec<(u64, i64, Stri
         let batch: RecordBatch = batch.unwrap();
         let (ids, keys) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_primitive::<Int64Type>());
         let labels = batch.column(2).as_string_view();
-        found.extend((0..batch.num_rows()).map(|row| {
-            (ids.value(row) as u64, keys.value(row), labels.value(row).to_owned())
-        }));
+        found.extend(
+            (0..batch.num_rows()).map(|row| (ids.value(row) as u64, keys.value(row), labels.value(row).to_owned())),
+        );
     }
     found
 }
@@ -129,7 +130,9 @@ fn relabel(store: &Arc<Store>, model: &mut Model, random: &mut Random) {
         store
             .write(|transaction| {
                 transaction.heap(own.definition.id, |heap| {
-                    changes.into_iter().try_for_each(|(id, label)| heap.update(id, &[(2, label)]).map(|now| assert!(now.is_some())))
+                    changes
+                        .into_iter()
+                        .try_for_each(|(id, label)| heap.update(id, &[(2, label)]).map(|now| assert!(now.is_some())))
                 })
             })
             .unwrap();
@@ -232,7 +235,9 @@ fn level_off(with_reader: bool, is_paged: bool) {
         for round in [Round::Empty, Round::Thin, Round::Relabel] {
             for with_key in [false, true] {
                 let (early, late) = rounds(&design, round, with_reader, with_key);
-                eprintln!("{layout}, {round:?}, key {with_key}, reader {with_reader}: {early} bytes after 3 rounds, {late} at the end");
+                eprintln!(
+                    "{layout}, {round:?}, key {with_key}, reader {with_reader}: {early} bytes after 3 rounds, {late} at the end"
+                );
                 if late * 10 > early * 13 {
                     grown.push(format!("{layout}, {round:?}, key {with_key}: {early} bytes became {late}"));
                 }
@@ -349,9 +354,9 @@ fn readers_see_their_commit_while_its_places_are_used_anew() {
                     let key = random.below(next as u64 + 1) as i64;
                     let index = &table.definition.indexes[0];
                     let found = heap.record_by_key(index, &[Datum::Integer(key.into())], &[0, 1]).unwrap();
-                    let expected = model.get(&key).map(|label| {
-                        vec![Datum::Integer(key.into()), Datum::Bytes(label.as_bytes().into())]
-                    });
+                    let expected = model
+                        .get(&key)
+                        .map(|label| vec![Datum::Integer(key.into()), Datum::Bytes(label.as_bytes().into())]);
                     assert_eq!(found.map(|(_, values)| values), expected, "{layout}, step {step}, key {key}");
                 }
                 if step % 8 == 0 {

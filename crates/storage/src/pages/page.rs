@@ -96,12 +96,7 @@ impl Page<Vec<u8>> {
     }
 
     /// Adds as many of the records `rows` as fit behind those of a page without deleted ones, and returns their number.
-    pub(crate) fn append_rows(
-        &mut self,
-        columns: &[FieldColumn],
-        rows: Range<usize>,
-        threshold: u8,
-    ) -> Result<usize> {
+    pub(crate) fn append_rows(&mut self, columns: &[FieldColumn], rows: Range<usize>, threshold: u8) -> Result<usize> {
         match self {
             Self::Nsm(page) => page.append_rows(columns, rows),
             Self::Pax(page) => Ok(page.append(columns, rows, threshold)),

@@ -234,7 +234,9 @@ impl HeapWriter<'_, '_> {
         let page = self.page_mut(column, lower)?;
         for pair in &moved {
             if !append(page, &[pair[0].field(), pair[1].field()])? {
-                return Err(Error::Internal(format!("pairs of column {column} that were counted do not fit their page")));
+                return Err(Error::Internal(format!(
+                    "pairs of column {column} that were counted do not fit their page"
+                )));
             }
         }
         self.remove_pair_page(column, upper)?;

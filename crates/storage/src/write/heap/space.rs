@@ -67,7 +67,8 @@ impl Space {
         let mut classes = 0;
         for chunk in (0..self.most.len()).filter(|chunk| self.most[*chunk] >= MUCH).collect::<Vec<_>>() {
             let pages = self.chunk(environment, transaction, chunk as u64)?;
-            classes += pages.iter().filter(|class| (MUCH..GONE).contains(class)).map(|class| u64::from(*class)).sum::<u64>();
+            classes +=
+                pages.iter().filter(|class| (MUCH..GONE).contains(class)).map(|class| u64::from(*class)).sum::<u64>();
         }
         Ok(classes / 255)
     }
