@@ -36,7 +36,7 @@ fn design() -> Design {
 /// from version 2 on designs, from version 3 on heap tables, from version 4 on deleted
 /// records and indexes, from version 5 on a heap table under other keys than its number, and the pages of a load into it that has
 /// not ended, from version 6 on segments of which columns were written anew, from version 7 on heap tables whose contents have a value of their
-/// own, in version 8 a table in dense pages.
+/// own, from version 8 on a table in dense pages, in version 9 a heap table some of whose pages are gone.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -62,8 +62,8 @@ fn verify(store: &Arc<Store>) {
     assert_eq!(snapshot.schemas, ["public", "other"]);
     assert_eq!(snapshot.views[&name("v")].columns, ["one"]);
     // Two tables, three of heap pages, one with deleted records, one with indexes, one with an unfinished load, one with
-    // columns that were written anew, one in dense pages.
-    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7 | 8 | 9 | 10), "{}", snapshot.tables.len());
+    // columns that were written anew, one in dense pages, one whose pages have gaps.
+    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7 | 8 | 9 | 10 | 11), "{}", snapshot.tables.len());
     let parent = table(&snapshot, "parent");
     assert_eq!((parent.segments.len(), parent.delta.len(), parent.dictionaries[&2].versions.len()), (2, 1, 2));
     let expected = (0..16_500)
@@ -117,10 +117,46 @@ fn version_7_is_read_and_continued() {
 
 #[test]
 fn version_8_is_read_and_continued() {
-    write_when_missing();
     read_and_continue_all(8);
+    dense_is_continued(8);
+}
+
+#[test]
+fn version_9_is_read_and_continued() {
+    write_when_missing();
+    read_and_continue_all(9);
+    dense_is_continued(9);
     let folder = tempfile::tempdir().unwrap();
-    copy(&kept(8), folder.path());
+    copy(&kept(9), folder.path());
+    let gaps = |store: &Arc<Store>, expected: Vec<i64>| {
+        assert_eq!(ids(&table(&store.pinned().unwrap(), "gaps")).unwrap(), expected);
+    };
+    gaps(&open_read_only(folder.path()).unwrap(), (0..10).chain(1990..2000).collect());
+    let store = open(folder.path()).unwrap();
+    insert(&store, "gaps", 2000..2005).unwrap();
+    let table = table(&store.pinned().unwrap(), "gaps");
+    assert_eq!(table.rows(), 25);
+    is_whole(&store);
+}
+
+/// A heap table of whose pages those in the middle are gone.
+fn build_gaps(store: &Arc<Store>) {
+    let design = Design::of_pages(HeapOptions::new(HeapLayout::Nsm));
+    let id = create(store, TableDefinition { design, ..definition("gaps") }).unwrap();
+    let record = |id: i64| [Datum::Integer(id.into()), Datum::Bytes(plain_label(id).into_bytes().into())];
+    store
+        .write(|transaction| {
+            transaction.heap(id, |heap| {
+                let made = (0..2000).map(|id| heap.insert(&record(id))).collect::<Result<Vec<_>>>()?;
+                made[10..1990].iter().try_for_each(|id| heap.delete(*id).map(drop))
+            })
+        })
+        .unwrap();
+}
+
+fn dense_is_continued(version: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&kept(version), folder.path());
     verify_dense(&open_read_only(folder.path()).unwrap(), 0..17_000);
     let store = open(folder.path()).unwrap();
     insert(&store, "dense", 17_000..20_000).unwrap();
@@ -473,7 +509,7 @@ fn read_and_continue(version: u32, design: &Design) {
 
 /// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    let kept = kept(8);
+    let kept = kept(9);
     if kept.exists() {
         return;
     }
@@ -484,6 +520,7 @@ fn write_when_missing() {
     build_indexed(&open(folder.path()).unwrap());
     build_columns(&open(folder.path()).unwrap());
     build_dense(&open(folder.path()).unwrap());
+    build_gaps(&open(folder.path()).unwrap());
     build_unfinished(folder.path(), &kept);
     for file in ["catalog/lock.mdb", "writer.lock"] {
         std::fs::remove_file(kept.join(file)).unwrap();

@@ -78,10 +78,13 @@ fn nobody_works_for_a_cancelled_statement() {
     let mut random = generator::Generator::new(20_261_127);
     let mut latest = Duration::ZERO;
     for kind in KINDS {
-        for round in 0..if nightly { 20 } else { 3 } {
-            // A plan that was kept hears it too, and the first moments are within planning.
-            let moment = Duration::from_millis(random.between(0, if round == 0 { 20 } else { 400 }) as u64);
+        for _ in 0..if nightly { 20 } else { 3 } {
+            // A plan that was kept hears it too. Some moments are within planning.
+            let latest_moment = if random.chance(30) { 20 } else { 400 };
+            let moment = Duration::from_millis(random.between(0, latest_moment) as u64);
             let connection = database.connect();
+            let threads = random.pick(&[1, 2, 3]);
+            connection.execute(&format!("SET gingham.threads = {threads}")).expect("a setting");
             connection.execute(kind.settings).unwrap_or_else(|error| panic!("{}: {error}", kind.name));
             let used = cancelled(&connection, kind, moment);
             latest = latest.max(used);

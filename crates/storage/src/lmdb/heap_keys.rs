@@ -9,6 +9,8 @@ pub(crate) const CHUNKS: u64 = u64::MAX;
 pub(crate) const PAGES: u32 = 0;
 /// In the place of an attribute: the map of free space, by chunk.
 pub(crate) const SPACE: u32 = u32::MAX - 1;
+/// In the map of free space, in the place of what is free: there is no page of that number.
+pub(crate) const GONE: u8 = u8::MAX;
 /// In the place of an attribute: values too long for a page.
 pub(crate) const OVERFLOW: u32 = u32::MAX;
 

@@ -22,7 +22,7 @@
 //! | `direct` | pages as the paper's operators read them, for experiments |
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::heap_keys::{CHUNKS, SPACE, key};
+use crate::lmdb::heap_keys::{CHUNKS, GONE, SPACE, key};
 use crate::lmdb::{records, values};
 use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::pages::attribute::Attribute;
@@ -41,7 +41,7 @@ pub struct HeapRecord {
     pub options: HeapOptions,
     /// Records, exact.
     pub rows: u64,
-    /// Pages that were made: their numbers lie below.
+    /// The number that those of all pages lie below. Numbers whose pages are gone are free.
     pub pages: u64,
     /// DSM: the next record id.
     pub next_record: u64,
@@ -74,6 +74,14 @@ impl HeapRecord {
             crate::lmdb::heap_keys::OVERFLOW => self.next_overflow,
             _ if self.options.layout == HeapLayout::Dsm => self.next_record,
             _ => self.pages,
+        }
+    }
+
+    /// The least id that no record has: one beyond is of a load that has not ended.
+    pub(crate) fn first_new(&self) -> RecordId {
+        match self.options.layout {
+            HeapLayout::Dsm => self.next_record,
+            HeapLayout::Nsm | HeapLayout::Pax => self.pages << 16,
         }
     }
 
@@ -123,7 +131,8 @@ pub(crate) fn free_bytes(
     let most = values::get(environment, transaction, Name::Heap, &key(table, SPACE, CHUNKS))?;
     for chunk in 0..most.map_or(0, <[u8]>::len) as u64 {
         let pages = values::get(environment, transaction, Name::Heap, &key(table, SPACE, chunk))?;
-        classes += pages.unwrap_or_default().iter().map(|class| u64::from(*class)).sum::<u64>();
+        let there = pages.unwrap_or_default().iter().filter(|class| **class != GONE);
+        classes += there.map(|class| u64::from(*class)).sum::<u64>();
     }
     Ok(classes * page_bytes as u64 / 255)
 }

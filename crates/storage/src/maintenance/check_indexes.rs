@@ -9,7 +9,7 @@ use crate::pages::attribute::Field;
 use crate::pages::index::IndexKey;
 use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
-use crate::write::load_intent::{LoadIntent, first_new};
+use crate::write::load_intent::LoadIntent;
 use crate::{ColumnId, Error, IndexDefinition, Result};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl HeapReader {
             values::each_raw(environment, transaction, Name::Indexes, &entry_head(table, index.number), |key, value| {
                 let payload = values::unseal(Name::Indexes, key, value, || values::describe_key(Name::Indexes, key))?;
                 // What is beyond is of a load that has not ended.
-                let is_beyond = entry_record(key, payload).is_some_and(|id| id >= first_new(self.record()));
+                let is_beyond = entry_record(key, payload).is_some_and(|id| id >= self.record().first_new());
                 entries += u64::from(!is_beyond);
                 Ok(())
             })

@@ -48,11 +48,14 @@ impl Store {
         self.optimize_with(table, &WriteOptions::default())
     }
 
-    /// Merges a table's delta; its commit waits for others as `options` say.
+    /// Merges a table's delta, or writes its heap pages anew when much of them is free; its commit waits for others as `options` say.
     pub fn optimize_with(self: &Arc<Self>, table: &TableName, options: &WriteOptions) -> Result<u64> {
         let snapshot = self.snapshot()?;
         let missing = || Error::invalid(SqlState::UndefinedTable, format!("table '{table}' does not exist"));
         let current = snapshot.table(table)?.ok_or_else(missing)?;
+        if current.heap.is_some() {
+            return self.compact_pages(table, options);
+        }
         let Some(plan) = self.plan(current)? else { return Ok(0) };
         let rows = self.rewrite(&plan, &mut |_| Ok(()))?;
         let id = current.definition.id;

@@ -55,6 +55,22 @@ impl Store {
         Ok(current.rows())
     }
 
+    /// Writes the pages of a heap table anew when more than a quarter of their bytes is free. Returns the records written. Their ids
+    /// change, and so do the entries of indexes.
+    pub(crate) fn compact_pages(self: &Arc<Self>, table: &TableName, options: &WriteOptions) -> Result<u64> {
+        let _turn = self.turn(options)?;
+        let (environment, snapshot) = (self.environment()?, self.pinned()?);
+        let Some(current) = snapshot.table(table)? else { return Ok(0) };
+        let (Some(heap), Some(reader)) = (&current.heap, &current.pages) else { return Ok(0) };
+        let (free, all) = reader.free_of_pages()?;
+        if all == 0 || free < all / 4 {
+            return Ok(0);
+        }
+        let definition = TableDefinition::clone(&current.definition);
+        self.into_pages(&environment, current, (definition, heap.options), &mut |_, _| Ok(()), options)?;
+        Ok(current.rows())
+    }
+
     /// Writes the records of a table into new pages, which take the place of all that it has. The caller has the turn.
     fn into_pages(
         self: &Arc<Self>,

@@ -59,11 +59,7 @@ impl PageLoader {
 
     /// Expects the first rows of a batch, as `expect` does a whole one.
     pub(crate) fn expect_rows(&mut self, columns: &[FieldColumn], rows: usize) {
-        let first = rows.min(FIRST);
-        for (average, column) in self.average.iter_mut().zip(columns) {
-            let bytes: usize = (0..first).map(|row| column.variable_bytes(row)).sum();
-            *average = bytes as f64 / first.max(1) as f64;
-        }
+        self.average = averages(columns, 0..rows);
     }
 
     /// Adds a record, and gives the page that became full by it. Returns the record's page and slot. Fails for a record that
@@ -107,10 +103,7 @@ impl PageLoader {
                 None => self.empty_page()?,
             };
             let slot = page.slots();
-            let count = match &mut page {
-                Page::Nsm(page) => page.append_rows(columns, rows.clone())?,
-                Page::Pax(page) => page.append(columns, rows.clone(), self.options.threshold),
-            };
+            let count = page.append_rows(columns, rows.clone(), self.options.threshold)?;
             if count == 0 && slot == 0 {
                 return Err(self.too_large());
             }
@@ -156,13 +149,27 @@ impl PageLoader {
     }
 
     fn empty_page(&self) -> Result<Page<Vec<u8>>> {
-        let (length, table, number) = (self.options.page_bytes, self.table, self.next);
-        Ok(match self.options.layout {
-            HeapLayout::Pax => {
-                let deletes = self.options.deletes;
-                Page::Pax(PaxPage::empty(length, &self.schema, table, number, deletes, &self.average)?)
-            }
-            layout => Page::Nsm(NsmPage::empty(layout, length, &self.schema, table, number)),
-        })
+        empty_page(&self.options, &self.schema, (self.table, self.next), &self.average)
     }
+}
+
+/// An empty page of a table and number, whose minipages are made for values of `average` bytes, by attribute.
+pub(crate) fn empty_page(
+    options: &HeapOptions,
+    schema: &Arc<PageSchema>,
+    (table, number): (TableId, u64),
+    average: &[f64],
+) -> Result<Page<Vec<u8>>> {
+    let length = options.page_bytes;
+    Ok(match options.layout {
+        HeapLayout::Pax => Page::Pax(PaxPage::empty(length, schema, table, number, options.deletes, average)?),
+        layout => Page::Nsm(NsmPage::empty(layout, length, schema, table, number)),
+    })
+}
+
+/// Average bytes of the values of the first of these rows, by attribute.
+pub(crate) fn averages(columns: &[FieldColumn], rows: Range<usize>) -> Vec<f64> {
+    let first = rows.start..rows.end.min(rows.start + FIRST);
+    let bytes = |column: &FieldColumn| first.clone().map(|row| column.variable_bytes(row)).sum::<usize>() as f64;
+    columns.iter().map(|column| bytes(column) / first.len().max(1) as f64).collect()
 }

@@ -2,11 +2,12 @@
 
 use crate::model::heap_options::HeapLayout;
 use crate::pages::attribute::{Field, PageSchema};
+use crate::pages::field_column::FieldColumn;
 use crate::pages::head::{HEAD, Head, u16_at, u32_at};
 use crate::pages::nsm::NsmPage;
 use crate::pages::pax::PaxPage;
 use crate::{Error, Result, TableId};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// What became of an update.
@@ -91,6 +92,14 @@ impl Page<Vec<u8>> {
         match self {
             Self::Nsm(page) => page.insert(fields),
             Self::Pax(page) => page.insert(fields, 0),
+        }
+    }
+
+    /// Adds as many of the records `rows` as fit behind those of a page without deleted ones, and returns their number.
+    pub(crate) fn append_rows(&mut self, columns: &[FieldColumn], rows: Range<usize>, threshold: u8) -> Result<usize> {
+        match self {
+            Self::Nsm(page) => page.append_rows(columns, rows),
+            Self::Pax(page) => Ok(page.append(columns, rows, threshold)),
         }
     }
 

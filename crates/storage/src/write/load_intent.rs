@@ -3,11 +3,9 @@
 
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_keys::{OVERFLOW, PAGES, SPACE, key};
-use crate::lmdb::heap_record::{HeapRecord, RecordId};
 use crate::lmdb::index_entries::{entry_head, entry_record};
 use crate::lmdb::records::TableRecord;
 use crate::lmdb::{records, values};
-use crate::model::heap_options::HeapLayout;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::{Result, TableId};
@@ -86,7 +84,7 @@ fn remove_behind(environment: &Environment, transaction: &mut RwTxn<'_>, table: 
     let mut behind = Vec::new();
     values::each_raw(environment, transaction, Name::Indexes, &prefix.to_be_bytes(), |key, value| {
         let payload = values::unseal(Name::Indexes, key, value, || values::describe_key(Name::Indexes, key))?;
-        if entry_record(key, payload).is_some_and(|id| id >= first_new(heap)) {
+        if entry_record(key, payload).is_some_and(|id| id >= heap.first_new()) {
             behind.push(key.to_vec());
         }
         Ok(())
@@ -98,14 +96,6 @@ fn remove_behind(environment: &Environment, transaction: &mut RwTxn<'_>, table: 
         remove_range(environment, transaction, Name::Heap, Bound::Included(&first), Bound::Included(&last))?;
     }
     Ok(())
-}
-
-/// The least id that no record of a table has had.
-pub(crate) fn first_new(heap: &HeapRecord) -> RecordId {
-    match heap.options.layout {
-        HeapLayout::Dsm => heap.next_record,
-        HeapLayout::Nsm | HeapLayout::Pax => heap.pages << 16,
-    }
 }
 
 fn remove_range(

@@ -97,6 +97,11 @@ impl HeapReader {
             if is_it && let Some(found) = self.values(id, wanted)? {
                 return Ok(Some((id, found)));
             }
+            // A load that has not ended has entries of records that nobody sees yet.
+            if is_it && id < self.record().first_new() {
+                let place = format!("index '{}' of table {}", index.name, self.schema().table);
+                return Err(Error::corrupt(place, format!("record {id}, which it names, is missing")));
+            }
         }
         Ok(None)
     }

@@ -75,6 +75,24 @@ impl HeapReader {
         Ok(Some(free))
     }
 
+    /// Bytes of its pages that are free, as their heads say, and all bytes of its pages.
+    pub fn free_of_pages(&self) -> Result<(u64, u64)> {
+        let attributes: Vec<u32> = match self.heap.options.layout {
+            HeapLayout::Dsm => self.schema.attributes().iter().map(|own| own.column).collect(),
+            HeapLayout::Nsm | HeapLayout::Pax => vec![PAGES],
+        };
+        let (mut free, mut all) = (0, 0);
+        for attribute in attributes {
+            self.source.each(attribute, 0..self.heap.end(attribute), |number, bytes| {
+                let place = || place(self.environment(), &self.schema, attribute, number);
+                free += u64::from(Head::parse(bytes, &place)?.free);
+                all += bytes.len() as u64;
+                Ok(())
+            })?;
+        }
+        Ok((free, all))
+    }
+
     /// The read transaction under which pages are read in place.
     pub(crate) fn pin(&self) -> &Pin {
         &self.source.pin
@@ -134,7 +152,8 @@ impl HeapReader {
             HeapLayout::Dsm if places.is_empty() => Ok(self.pair(0, id)?.map(|_| Vec::new())),
             HeapLayout::Dsm => places.iter().map(|at| self.pair(*at, id)).collect(),
             HeapLayout::Nsm | HeapLayout::Pax if number < self.heap.pages => {
-                let page = self.page_with(PAGES, number, places.iter().copied())?;
+                let Some((page, checked)) = self.find_page(PAGES, number)? else { return Ok(None) };
+                self.verify(&page, &checked, number, places.iter().copied())?;
                 let value = |at: &usize| self.datum(*at, page.field(slot, *at));
                 page.is_live(slot).then(|| places.iter().map(value).collect()).transpose()
             }
@@ -163,7 +182,7 @@ impl HeapReader {
         self.source.long_value(reference)
     }
 
-    /// Zones to read: a page each, in DSM a run of record ids.
+    /// Zones to read: a number of a page each, which may be gone, in DSM a run of record ids.
     pub fn zones(&self) -> u64 {
         match self.heap.options.layout {
             HeapLayout::Dsm => self.heap.next_record.div_ceil(ZONE_IDS),
@@ -185,18 +204,26 @@ impl HeapReader {
                 HeapZone { reader: self, source: RecordSource::Ids(found) }
             }
             HeapLayout::Nsm | HeapLayout::Pax => {
-                let (page, checked) = self.page(PAGES, zone)?;
-                HeapZone { reader: self, source: RecordSource::Page(Box::new(page), zone, checked) }
+                let source = match self.find_page(PAGES, zone)? {
+                    Some((page, checked)) => RecordSource::Page(Box::new(page), zone, checked),
+                    None => RecordSource::Ids(Vec::new()),
+                };
+                HeapZone { reader: self, source }
             }
         })
     }
 
-    /// A page, in place, of whose minipages none was checked for this, and what was checked of it before.
+    /// A page that must be there, in place, of whose minipages none was checked for this, and what was checked of it before.
     pub(crate) fn page(&self, attribute: u32, number: u64) -> Result<(Page<Buffer>, Arc<Checked>)> {
+        let place = || place(self.environment(), &self.schema, attribute, number);
+        self.find_page(attribute, number)?.ok_or_else(|| Error::corrupt(place(), "the page is missing"))
+    }
+
+    /// A page as [`page`](Self::page) gives it; `None` when it is gone.
+    fn find_page(&self, attribute: u32, number: u64) -> Result<Option<(Page<Buffer>, Arc<Checked>)>> {
         let (environment, layout) = (self.environment(), self.heap.options.layout);
         let place = || place(environment, &self.schema, attribute, number);
-        let found = self.source.page(attribute, number)?;
-        let (bytes, copied) = found.ok_or_else(|| Error::corrupt(place(), "the page is missing"))?;
+        let Some((bytes, copied)) = self.source.page(attribute, number)? else { return Ok(None) };
         let pairs = self.schema.attributes().iter().position(|own| own.column == attribute);
         let schema = pairs.filter(|_| layout == HeapLayout::Dsm).map_or(&self.schema, |at| &self.pairs[at]);
         let written = Head::parse(&bytes, &place)?.written;
@@ -204,27 +231,27 @@ impl HeapReader {
         let checked = known.page(attribute, number, written, schema.attributes().len());
         let page = Page::open(layout, bytes, schema, !checked.head().load(Ordering::Acquire), &place)?;
         checked.head().store(true, Ordering::Release);
-        Ok((page, checked))
+        Ok(Some((page, checked)))
     }
 
-    /// A page, in place, all of which was checked.
+    /// A page that must be there, in place, all of which was checked.
     pub(crate) fn whole_page(&self, attribute: u32, number: u64) -> Result<Page<Buffer>> {
-        self.page_with(attribute, number, self.schema.places())
+        let (page, checked) = self.page(attribute, number)?;
+        self.verify(&page, &checked, number, self.schema.places())?;
+        Ok(page)
     }
 
-    /// A page, in place, of whose minipages these were checked.
-    fn page_with(
+    /// Checks these minipages of a PAX page.
+    fn verify(
         &self,
-        attribute: u32,
+        page: &Page<Buffer>,
+        checked: &Checked,
         number: u64,
         mut minipages: impl Iterator<Item = usize>,
-    ) -> Result<Page<Buffer>> {
-        let (page, checked) = self.page(attribute, number)?;
-        if let Page::Pax(page) = &page {
-            let place = || place(self.environment(), &self.schema, attribute, number);
-            minipages.try_for_each(|at| once(checked.minipage(at), || page.verify(at, &place)))?;
-        }
-        Ok(page)
+    ) -> Result<()> {
+        let Page::Pax(page) = page else { return Ok(()) };
+        let place = || place(self.environment(), &self.schema, PAGES, number);
+        minipages.try_for_each(|at| once(checked.minipage(at), || page.verify(at, &place)))
     }
 
     /// The page of a relation that a record id belongs to.

@@ -59,7 +59,7 @@ pub struct FoundPage {
 /// Records that lie together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageZone {
-    /// Numbers of the pages; in DSM record ids.
+    /// Numbers of the pages, some of which may be gone; in DSM record ids.
     place: Range<u64>,
     /// The records' places among all of the table's.
     pub(crate) rows: Range<usize>,
@@ -245,7 +245,12 @@ impl PageZones {
         match self.reader.record().options.layout {
             HeapLayout::Dsm => self.gather_pairs(column, zone, gather),
             HeapLayout::Nsm | HeapLayout::Pax => {
-                zone.place.clone().try_for_each(|number| self.gather_page(column, number, gather))
+                let mut numbers = Vec::new();
+                self.reader.source.each(PAGES, zone.place.clone(), |number, _| {
+                    numbers.push(number);
+                    Ok(())
+                })?;
+                numbers.into_iter().try_for_each(|number| self.gather_page(column, number, gather))
             }
         }
     }

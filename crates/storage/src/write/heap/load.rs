@@ -6,23 +6,31 @@ use crate::lmdb::heap_record::record_id;
 use crate::model::heap_options::HeapLayout;
 use crate::pages::attribute::Field;
 use crate::pages::field_column::FieldColumn;
-use crate::pages::load::{PageLoader, Placed};
+use crate::pages::load::{PageLoader, Placed, averages, empty_page};
 use crate::pages::owned_field::OwnedField;
 use crate::pages::page::Page;
 use crate::pages::run::PageRun;
 use crate::write::heap::writer::HeapWriter;
 use arrow::array::RecordBatch;
+use std::ops::Range;
 
 impl HeapWriter<'_, '_> {
-    /// Adds the records of a batch, whose columns are the table's. NSM and PAX pages are filled one behind the other, in new
-    /// pages: what is free in older ones is for insertions.
+    /// Adds the records of a batch, whose columns are the table's. NSM and PAX pages are filled one behind the other: first those
+    /// of which much is free and numbers whose pages are gone, then new ones.
     pub fn load(&mut self, batch: &RecordBatch) -> Result<()> {
         self.state.changed = true;
         let columns = self.field_columns(batch)?;
         self.state.bounds.iter_mut().zip(&columns).for_each(|(bounds, column)| column.add_to(bounds));
-        let mut loader =
-            (self.state.heap.options.layout != HeapLayout::Dsm).then(|| self.take_loader(&columns, batch.num_rows()));
-        let mut next = 0;
+        let is_paged = self.state.heap.options.layout != HeapLayout::Dsm;
+        // A loader has begun a page of the next number.
+        let mut next = match is_paged && self.state.first_new.is_none() && self.state.loader.is_none() {
+            true => self.fill(&columns, batch.num_rows())?,
+            false => 0,
+        };
+        if next == batch.num_rows() {
+            return self.index_some();
+        }
+        let mut loader = is_paged.then(|| self.take_loader(&columns, batch.num_rows()));
         while next < batch.num_rows() {
             // All rows up to one that needs a closer look.
             let sure = (next..batch.num_rows()).take_while(|row| self.surely_fits(&columns, *row));
@@ -44,6 +52,71 @@ impl HeapWriter<'_, '_> {
         }
         self.state.loader = loader;
         self.index_some()
+    }
+
+    /// Adds records of a batch where older pages have much room, and in pages whose numbers are free. Returns how many found a
+    /// place.
+    fn fill(&mut self, columns: &[FieldColumn], rows: usize) -> Result<usize> {
+        let environment = self.transaction.environment;
+        let (mut next, mut sure) = (0, 0);
+        while next < rows
+            && let Some(number) = self.state.space.find_much(environment, &self.transaction.transaction)?
+        {
+            if sure <= next {
+                sure = next + (next..rows).take_while(|row| self.surely_fits(columns, *row)).count();
+            }
+            if sure == next {
+                self.insert_owned(columns.iter().map(|column| column.field(next).into()).collect())?;
+                next += 1;
+                continue;
+            }
+            let placed = match self.is_free_number(number)? {
+                true => self.fill_new(number, columns, next..sure)?,
+                false => self.fill_page(number, columns, next..sure)?,
+            };
+            self.index_loaded(columns, &placed);
+            let count = placed.iter().map(|placed| placed.rows.len()).sum::<usize>();
+            self.state.heap.rows += count as u64;
+            next += count;
+            let free = self.page(PAGES, number)?.free();
+            match next == sure {
+                true => self.note_free(number)?,
+                false => self.state.space.refuse_much(environment, &self.transaction.transaction, number, free)?,
+            }
+        }
+        Ok(next)
+    }
+
+    /// Adds records to a page of a number that none has.
+    fn fill_new(&mut self, number: u64, columns: &[FieldColumn], rows: Range<usize>) -> Result<Vec<Placed>> {
+        let options = self.state.heap.options;
+        let average = averages(columns, rows.clone());
+        let mut page = empty_page(&options, &self.state.schema, (self.table(), number), &average)?;
+        let count = page.append_rows(columns, rows.clone(), options.threshold)?;
+        if count == 0 {
+            return Err(self.too_large());
+        }
+        self.add_numbered(number, page)?;
+        Ok(vec![Placed { rows: rows.start..rows.start + count, page: number, slot: 0 }])
+    }
+
+    /// Adds records to a page that has some.
+    fn fill_page(&mut self, number: u64, columns: &[FieldColumn], rows: Range<usize>) -> Result<Vec<Placed>> {
+        let threshold = self.state.heap.options.threshold;
+        let page = self.page_mut(PAGES, number)?;
+        if page.records() == page.slots() {
+            let slot = page.slots();
+            let count = page.append_rows(columns, rows.clone(), threshold)?;
+            return Ok(vec![Placed { rows: rows.start..rows.start + count, page: number, slot }]);
+        }
+        let (mut placed, mut fields) = (Vec::new(), Vec::with_capacity(columns.len()));
+        for row in rows {
+            fields.clear();
+            fields.extend(columns.iter().map(|column| column.field(row)));
+            let Some(slot) = page.insert(&fields)? else { break };
+            placed.push(Placed { rows: row..row + 1, page: number, slot });
+        }
+        Ok(placed)
     }
 
     /// Adds one record of a batch, whose long values go elsewhere.

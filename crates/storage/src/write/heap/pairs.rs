@@ -1,10 +1,12 @@
 //! DSM's relations: for each column pairs of a record id and a value, in pages that LMDB's keys make a tree of record ids.
-//! A page that becomes too full is split in the middle; new records go behind the last one.
+//! A page that becomes too full is split in the middle, pages that become empty are put together; new records go behind the last
+//! one.
 
 use crate::lmdb::environment::Name;
 use crate::lmdb::heap_keys::{key, parse};
 use crate::lmdb::heap_record::RecordId;
 use crate::pages::attribute::Field;
+use crate::pages::head::HEAD;
 use crate::pages::nsm::NsmPage;
 use crate::pages::owned_field::OwnedField;
 use crate::pages::page::{Page, Update};
@@ -30,7 +32,7 @@ impl HeapWriter<'_, '_> {
                 Some(first) => Some(*first),
                 // A load in batches leaves the pages alone that others see.
                 None if self.state.first_new.is_some() => None,
-                None => self.pair_page(column, RecordId::MAX)?,
+                None => self.page_up_to(column, RecordId::MAX)?,
             };
             let added = match last {
                 Some(first) => append(self.page_mut(column, first)?, &pair)?,
@@ -55,15 +57,6 @@ impl HeapWriter<'_, '_> {
         Page::Nsm(NsmPage::of_column(length, &self.state.pairs[attribute], self.table(), column, first))
     }
 
-    /// The page of a relation that a record id belongs to, by its first record id.
-    fn pair_page(&self, column: u32, id: RecordId) -> Result<Option<u64>> {
-        let environment = self.transaction.environment;
-        let (heap, wanted) = (environment.values(Name::Heap)?, key(self.table(), column, id));
-        let found = heap.get_lower_than_or_equal_to(&self.transaction.transaction, &wanted);
-        let found = found.map_err(environment.failed("reading"))?.and_then(|(key, _)| parse(key));
-        Ok(found.filter(|(table, own, _)| *table == self.table() && *own == column).map(|(_, _, first)| first))
-    }
-
     /// Page and slot of a record's pair. Fails when another relation than the first lacks a record that the first one has.
     fn pair(&mut self, attribute: usize, id: RecordId) -> Result<Option<(u64, usize)>> {
         let found = self.place_of_pair(attribute, id)?;
@@ -75,7 +68,7 @@ impl HeapWriter<'_, '_> {
 
     fn place_of_pair(&mut self, attribute: usize, id: RecordId) -> Result<Option<(u64, usize)>> {
         let column = self.state.schema.attributes()[attribute].column;
-        let Some(first) = self.pair_page(column, id)? else { return Ok(None) };
+        let Some(first) = self.page_up_to(column, id)? else { return Ok(None) };
         Ok(slot_of(self.page(column, first)?, id).ok().map(|slot| (first, slot)))
     }
 
@@ -89,7 +82,7 @@ impl HeapWriter<'_, '_> {
     pub(crate) fn ids_of_pairs(&mut self) -> Result<Vec<RecordId>> {
         let column = self.state.schema.attributes()[0].column;
         let mut ids = Vec::with_capacity(self.state.heap.rows as usize);
-        let mut last = self.pair_page(column, RecordId::MAX)?;
+        let mut last = self.page_up_to(column, RecordId::MAX)?;
         while let Some(first) = last {
             let page = self.page(column, first)?;
             for slot in (0..page.slots()).rev() {
@@ -98,7 +91,7 @@ impl HeapWriter<'_, '_> {
                 }
             }
             last = match first.checked_sub(1) {
-                Some(before) => self.pair_page(column, before)?,
+                Some(before) => self.page_up_to(column, before)?,
                 None => None,
             };
         }
@@ -136,7 +129,11 @@ impl HeapWriter<'_, '_> {
                 let page = self.page_mut(column, first)?;
                 before = page.field(slot, 1).into();
                 match page.update(slot, &[(1, values[0].field())])? {
-                    Update::Done => break,
+                    Update::Done => {
+                        let free = page.free();
+                        self.note_pairs(attribute, first, free);
+                        break;
+                    }
                     Update::Outgrown => self.split(attribute, first)?,
                 }
             }
@@ -185,13 +182,80 @@ impl HeapWriter<'_, '_> {
             if let Page::Nsm(page) = page {
                 page.remove(slot);
             }
-            if page.records() == 0 {
-                self.remove_page(column, first)?;
-                self.state.tails.remove(&column);
+            match (page.records(), page.free()) {
+                (0, _) => self.remove_pair_page(column, first)?,
+                (_, free) => self.note_pairs(attribute, first, free),
             }
             self.forget(&[field])?;
         }
         Ok(true)
+    }
+
+    /// Notes a page that has lost so much that it may be put together with another one.
+    fn note_pairs(&mut self, attribute: usize, first: u64, free: usize) {
+        if free > self.state.heap.options.page_bytes / 2 {
+            self.state.emptier.insert((attribute, first));
+        }
+    }
+
+    /// Puts pages together of which records were deleted, each with the one before it or behind it, where both leave a quarter of
+    /// one page free: else pages of a few pairs would stay, as new records go behind the last one.
+    pub(crate) fn join_pages_of_pairs(&mut self) -> Result<()> {
+        for (attribute, first) in std::mem::take(&mut self.state.emptier) {
+            let column = self.state.schema.attributes()[attribute].column;
+            if self.page_up_to(column, first)? != Some(first) {
+                continue;
+            }
+            let before = first.checked_sub(1).map(|last| self.page_up_to(column, last)).transpose()?.flatten();
+            if let Some(before) = before
+                && self.join(attribute, before, first)?
+            {
+                continue;
+            }
+            let last = self.page(column, first)?;
+            let Field::Code(last) = last.field(last.slots() - 1, 0) else { continue };
+            if let Some(next) = self.page_behind(column, last as RecordId)? {
+                self.join(attribute, first, next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the pairs of the page `upper` to the end of the page `lower`, which lies before it; false when these are too many.
+    fn join(&mut self, attribute: usize, lower: u64, upper: u64) -> Result<bool> {
+        let (column, length) = (self.state.schema.attributes()[attribute].column, self.state.heap.options.page_bytes);
+        let free = self.page(column, lower)?.free();
+        let page = self.page(column, upper)?;
+        if length - HEAD - page.free() + length / 4 > free {
+            return Ok(false);
+        }
+        let pair = |slot| -> [OwnedField; 2] { [page.field(slot, 0).into(), page.field(slot, 1).into()] };
+        let moved: Vec<[OwnedField; 2]> = (0..page.slots()).map(pair).collect();
+        let page = self.page_mut(column, lower)?;
+        for pair in &moved {
+            if !append(page, &[pair[0].field(), pair[1].field()])? {
+                return Err(Error::Internal(format!(
+                    "pairs of column {column} that were counted do not fit their page"
+                )));
+            }
+        }
+        self.remove_pair_page(column, upper)?;
+        Ok(true)
+    }
+
+    /// The first page of a relation whose record ids lie beyond `last`.
+    fn page_behind(&self, column: u32, last: RecordId) -> Result<Option<u64>> {
+        let environment = self.transaction.environment;
+        let (heap, wanted) = (environment.values(Name::Heap)?, key(self.table(), column, last));
+        let found = heap.get_greater_than(&self.transaction.transaction, &wanted);
+        let found = found.map_err(environment.failed("reading"))?.and_then(|(key, _)| parse(key));
+        Ok(found.filter(|(table, own, _)| *table == self.table() && *own == column).map(|(_, _, first)| first))
+    }
+
+    fn remove_pair_page(&mut self, column: u32, first: u64) -> Result<()> {
+        self.remove_page(column, first)?;
+        self.state.tails.remove(&column);
+        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The map of free space: a byte for each page says how much of it is free, a byte for each chunk of 4096 pages what its
-//! emptiest page has, so that an insertion looks at few bytes instead of at pages.
+//! emptiest page has, so that an insertion looks at few bytes instead of at pages. Numbers whose pages are gone are as good as
+//! empty pages.
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::heap_keys::{CHUNKS, SPACE, key};
+use crate::lmdb::heap_keys::{CHUNKS, GONE, SPACE, key};
 use crate::lmdb::values;
 use crate::{Result, TableId};
 use heed::{RoTxn, RwTxn};
@@ -10,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages of a chunk.
 const CHUNK: u64 = 4096;
+/// What a page has free at least that a load looks at, of 255: a quarter. It takes a read and a write of the whole page.
+const MUCH: u8 = 64;
 /// Pages that are looked at together.
 const BLOCK: usize = 128;
 
@@ -37,7 +40,7 @@ impl Space {
         Ok(Self { table, page_bytes, most, chunks: BTreeMap::new(), changed: BTreeSet::new() })
     }
 
-    /// The first page in which so many bytes are free.
+    /// The first page in which so many bytes are free, or number whose page is gone.
     pub(crate) fn find(
         &mut self,
         environment: &Environment,
@@ -46,6 +49,31 @@ impl Space {
     ) -> Result<Option<u64>> {
         let wanted = (bytes * 255).div_ceil(self.page_bytes);
         let Ok(wanted) = u8::try_from(wanted) else { return Ok(None) };
+        self.first(environment, transaction, wanted)
+    }
+
+    /// The first page of which much is free, or number whose page is gone.
+    pub(crate) fn find_much(&mut self, environment: &Environment, transaction: &RoTxn<'_>) -> Result<Option<u64>> {
+        self.first(environment, transaction, MUCH)
+    }
+
+    /// The first number whose page is gone.
+    pub(crate) fn find_gone(&mut self, environment: &Environment, transaction: &RoTxn<'_>) -> Result<Option<u64>> {
+        self.first(environment, transaction, GONE)
+    }
+
+    /// How many whole pages the room is worth that pages have of which much is free.
+    pub(crate) fn much_in_pages(&mut self, environment: &Environment, transaction: &RoTxn<'_>) -> Result<u64> {
+        let mut classes = 0;
+        for chunk in (0..self.most.len()).filter(|chunk| self.most[*chunk] >= MUCH).collect::<Vec<_>>() {
+            let pages = self.chunk(environment, transaction, chunk as u64)?;
+            classes +=
+                pages.iter().filter(|class| (MUCH..GONE).contains(class)).map(|class| u64::from(*class)).sum::<u64>();
+        }
+        Ok(classes / 255)
+    }
+
+    fn first(&mut self, environment: &Environment, transaction: &RoTxn<'_>, wanted: u8) -> Result<Option<u64>> {
         let candidates: Vec<u64> =
             (0..).zip(&self.most).filter(|(_, most)| **most >= wanted).map(|(at, _)| at).collect();
         for chunk in candidates {
@@ -65,7 +93,53 @@ impl Space {
         page: u64,
         free: usize,
     ) -> Result<()> {
-        self.set_class(environment, transaction, page, (free * 255 / self.page_bytes).min(255) as u8)
+        self.set_class(environment, transaction, page, (free * 255 / self.page_bytes).min(usize::from(GONE) - 1) as u8)
+    }
+
+    /// Notes that a load has no use for what a page has free.
+    pub(crate) fn refuse_much(
+        &mut self,
+        environment: &Environment,
+        transaction: &RoTxn<'_>,
+        page: u64,
+        free: usize,
+    ) -> Result<()> {
+        let class = (free * 255 / self.page_bytes).min(usize::from(MUCH) - 1) as u8;
+        self.set_class(environment, transaction, page, class)
+    }
+
+    /// Notes that a page is gone.
+    pub(crate) fn set_gone(&mut self, environment: &Environment, transaction: &RoTxn<'_>, page: u64) -> Result<()> {
+        self.set_class(environment, transaction, page, GONE)
+    }
+
+    /// Whether the map says that a page is gone.
+    pub(crate) fn is_gone(&mut self, environment: &Environment, transaction: &RoTxn<'_>, page: u64) -> Result<bool> {
+        let at = (page % CHUNK) as usize;
+        // Of most tables no page is gone.
+        if self.most.get((page / CHUNK) as usize) != Some(&GONE) {
+            return Ok(false);
+        }
+        Ok(self.chunk(environment, transaction, page / CHUNK)?.get(at) == Some(&GONE))
+    }
+
+    /// Notes that there are no numbers from `pages` on any more.
+    pub(crate) fn cut(&mut self, environment: &Environment, transaction: &RoTxn<'_>, pages: u64) -> Result<()> {
+        let (whole, within) = (pages / CHUNK, (pages % CHUNK) as usize);
+        let chunks = whole + u64::from(within > 0);
+        for chunk in chunks..self.most.len() as u64 {
+            self.chunks.remove(&chunk);
+            self.changed.insert(chunk);
+        }
+        self.most.truncate(chunks as usize);
+        if within > 0 && self.most.len() as u64 == chunks {
+            let last = self.chunk(environment, transaction, whole)?;
+            last.truncate(within);
+            let most = last.iter().fold(0, |most: u8, class| most.max(*class));
+            self.most[whole as usize] = most;
+            self.changed.insert(whole);
+        }
+        Ok(())
     }
 
     /// Notes that a page has no room for so many bytes, whatever it was taken for.
@@ -77,7 +151,7 @@ impl Space {
         bytes: usize,
     ) -> Result<()> {
         let wanted = (bytes * 255).div_ceil(self.page_bytes);
-        self.set_class(environment, transaction, page, (wanted.min(255) as u8).saturating_sub(1))
+        self.set_class(environment, transaction, page, (wanted.min(usize::from(GONE)) as u8).saturating_sub(1))
     }
 
     fn set_class(&mut self, environment: &Environment, transaction: &RoTxn<'_>, page: u64, class: u8) -> Result<()> {
@@ -121,8 +195,16 @@ impl Space {
             return Ok(());
         }
         for chunk in std::mem::take(&mut self.changed) {
+            let key = key(self.table, SPACE, chunk);
+            if chunk >= self.most.len() as u64 {
+                values::delete(environment, transaction, Name::Heap, &key)?;
+                continue;
+            }
             let pages = self.chunks.get(&chunk).map(Vec::as_slice).unwrap_or_default();
-            values::put(environment, transaction, Name::Heap, &key(self.table, SPACE, chunk), pages)?;
+            values::put(environment, transaction, Name::Heap, &key, pages)?;
+        }
+        if self.most.is_empty() {
+            return values::delete(environment, transaction, Name::Heap, &key(self.table, SPACE, CHUNKS));
         }
         values::put(environment, transaction, Name::Heap, &key(self.table, SPACE, CHUNKS), &self.most)
     }

@@ -23,7 +23,7 @@ use crate::write::transaction::Transaction;
 use crate::{ColumnId, Datum, Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
 use heed::PutFlags;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -51,6 +51,12 @@ pub(crate) struct HeapState {
     pub(crate) space: Space,
     /// DSM: the last page of the relations that records were added to.
     pub(crate) tails: BTreeMap<u32, u64>,
+    /// DSM: the pages that have lost many pairs, by the places of their attributes.
+    pub(crate) emptier: BTreeSet<(usize, u64)>,
+    /// Whether pages went, so that there may be none of the last numbers.
+    pub(crate) pages_went: bool,
+    /// How many pages of a run older pages have room for the records of.
+    pub(crate) refills: u64,
     pub(crate) loader: Option<PageLoader>,
     /// Bounds of each attribute's values.
     pub(crate) bounds: Vec<ColumnBounds>,
@@ -95,6 +101,9 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             pages,
             space,
             tails,
+            emptier: BTreeSet::new(),
+            pages_went: false,
+            refills: 0,
             loader: None,
             bounds,
             changed: false,
@@ -139,7 +148,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         Ok(())
     }
 
-    fn insert_owned(&mut self, mut fields: Vec<OwnedField>) -> Result<RecordId> {
+    pub(crate) fn insert_owned(&mut self, mut fields: Vec<OwnedField>) -> Result<RecordId> {
         self.state.changed = true;
         self.state.bounds.iter_mut().zip(&fields).for_each(|(bounds, field)| bounds.add(&field.field()));
         let keys = self.index_keys(|at| fields[at].field());
@@ -545,11 +554,14 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         }
         self.end_load()?;
         self.finish_indexes()?;
+        self.join_pages_of_pairs()?;
+        self.cut_numbers()?;
         self.write_back()?;
         let environment: &Environment = self.transaction.environment;
         self.state.space.flush(environment, &mut self.transaction.transaction)?;
         self.transaction.changes.is_large |= self.transaction.heap.pages.len() > LARGE;
-        self.state.heap.columns = self.state.bounds;
+        // Of no record nothing is known.
+        self.state.heap.columns = if self.state.heap.rows == 0 { Vec::new() } else { self.state.bounds };
         self.state.record.heap = Some(self.state.heap);
         self.transaction.put_record(self.state.record)
     }
