@@ -12,7 +12,6 @@ use gingham::{Connection, Database, Error};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-
 /// The most that a cancelled statement may still work, and wait.
 const BOUND: Duration = Duration::from_secs(2);
 /// What a process that does nothing uses in [`QUIET`].
@@ -36,31 +35,87 @@ const KINDS: &[Kind] = &[
     // One batch is compared with millions, and nothing comes of it.
     kind("a nested loop", "", "SELECT count(*) FROM t a JOIN t b ON a.n + b.n < 0"),
     kind("a nested loop that keeps its left side", "", "SELECT count(*) FROM t a LEFT JOIN t b ON a.n * b.n < 0"),
-    kind("a semi join by a condition", "", "SELECT count(*) FROM t a WHERE EXISTS (SELECT 1 FROM t b WHERE a.n + b.n < 0)"),
-    kind("an anti join by a condition", "", "SELECT count(*) FROM t a WHERE NOT EXISTS (SELECT 1 FROM t b WHERE a.n + b.n < 0)"),
+    kind(
+        "a semi join by a condition",
+        "",
+        "SELECT count(*) FROM t a WHERE EXISTS (SELECT 1 FROM t b WHERE a.n + b.n < 0)",
+    ),
+    kind(
+        "an anti join by a condition",
+        "",
+        "SELECT count(*) FROM t a WHERE NOT EXISTS (SELECT 1 FROM t b WHERE a.n + b.n < 0)",
+    ),
     kind("a full join", "", "SELECT count(*) FROM t a FULL JOIN t b ON a.n + b.n < 0"),
     kind("a hash join of one key", DATAFUSION, "SELECT count(*) FROM t a JOIN t b ON a.one = b.one AND a.n + b.n < 0"),
     kind("a hash join that gives rows", DATAFUSION, "SELECT count(*) FROM t a JOIN t b ON a.one = b.one"),
     kind("a merge join of one key", MERGING, "SELECT count(*) FROM t a JOIN t b ON a.one = b.one AND a.n + b.n < 0"),
     kind("a product", DATAFUSION, "SELECT count(a.n + b.n) FROM t a CROSS JOIN t b"),
     // A partition is computed row by row.
-    kind("an aggregate over a frame", "", "SELECT max(x) FROM (SELECT bool_and(n > 0) OVER (ORDER BY n ROWS 5000 PRECEDING) AS x FROM t) q"),
-    kind("a median over a frame", "", "SELECT max(x) FROM (SELECT median(n) OVER (ORDER BY n ROWS 20000 PRECEDING) AS x FROM t) q"),
-    kind("a growing list", "", "SELECT max(length(x)) FROM (SELECT string_agg(s, ',') OVER (ORDER BY n) AS x FROM t) q"),
-    kind("a frame by range", "", "SELECT max(x) FROM (SELECT bit_or(n) OVER (PARTITION BY one ORDER BY n RANGE BETWEEN 5000 PRECEDING AND 5000 FOLLOWING) AS x FROM t) q"),
-    kind("a frame of all", "", "SELECT max(x) FROM (SELECT bit_or(a.n) OVER (ORDER BY a.n, b.n ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS x FROM t a, t b WHERE b.n < 10) q"),
+    kind(
+        "an aggregate over a frame",
+        "",
+        "SELECT max(x) FROM (SELECT bool_and(n > 0) OVER (ORDER BY n ROWS 5000 PRECEDING) AS x FROM t) q",
+    ),
+    kind(
+        "a median over a frame",
+        "",
+        "SELECT max(x) FROM (SELECT median(n) OVER (ORDER BY n ROWS 20000 PRECEDING) AS x FROM t) q",
+    ),
+    kind(
+        "a growing list",
+        "",
+        "SELECT max(length(x)) FROM (SELECT string_agg(s, ',') OVER (ORDER BY n) AS x FROM t) q",
+    ),
+    kind(
+        "a frame by range",
+        "",
+        "SELECT max(x) FROM (SELECT bit_or(n) OVER (PARTITION BY one ORDER BY n RANGE BETWEEN 5000 PRECEDING AND 5000 FOLLOWING) AS x FROM t) q",
+    ),
+    kind(
+        "a frame of all",
+        "",
+        "SELECT max(x) FROM (SELECT bit_or(a.n) OVER (ORDER BY a.n, b.n ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS x FROM t a, t b WHERE b.n < 10) q",
+    ),
     // Much is read, and little given.
-    kind("a sort", DATAFUSION, "SELECT max(x) FROM (SELECT a.n AS x FROM t a, t b WHERE b.n < 200 ORDER BY a.n % 1000, b.n LIMIT 50000000) q"),
-    kind("an aggregation", DATAFUSION, "SELECT count(*) FROM (SELECT a.n % 77777 + b.n AS k, max(a.s) FROM t a, t b GROUP BY 1) q"),
+    kind(
+        "a sort",
+        DATAFUSION,
+        "SELECT max(x) FROM (SELECT a.n AS x FROM t a, t b WHERE b.n < 200 ORDER BY a.n % 1000, b.n LIMIT 50000000) q",
+    ),
+    kind(
+        "an aggregation",
+        DATAFUSION,
+        "SELECT count(*) FROM (SELECT a.n % 77777 + b.n AS k, max(a.s) FROM t a, t b GROUP BY 1) q",
+    ),
     kind("distinct rows", DATAFUSION, "SELECT count(*) FROM (SELECT DISTINCT a.n % 77777 + b.n FROM t a, t b) q"),
-    kind("a union", DATAFUSION, "SELECT sum(n * 2) FROM (SELECT a.n FROM t a, t b WHERE a.n > b.g UNION ALL SELECT b.n FROM t a, t b WHERE a.g > b.n) q"),
+    kind(
+        "a union",
+        DATAFUSION,
+        "SELECT sum(n * 2) FROM (SELECT a.n FROM t a, t b WHERE a.n > b.g UNION ALL SELECT b.n FROM t a, t b WHERE a.g > b.n) q",
+    ),
     kind("a filter", DATAFUSION, "SELECT count(*) FROM t a, t b WHERE a.s || b.s = 'x'"),
     kind("pipelines", "", "SELECT count(*) FROM t a JOIN t b ON a.one = b.one WHERE a.n < b.g"),
-    kind("groups in pipelines", "", "SELECT count(*) FROM (SELECT a.n, b.g, count(*) FROM t a JOIN t b ON a.one = b.one GROUP BY a.n, b.g) q"),
+    kind(
+        "groups in pipelines",
+        "",
+        "SELECT count(*) FROM (SELECT a.n, b.g, count(*) FROM t a JOIN t b ON a.one = b.one GROUP BY a.n, b.g) q",
+    ),
     kind("a series", "", "SELECT count(*) FROM generate_series(1, 1000000000000) WHERE value < 0"),
-    kind("recursion", "", "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i > 0) SELECT count(*) FROM r"),
-    kind("recursion that joins", "", "WITH RECURSIVE r(i) AS (SELECT 1::BIGINT UNION ALL SELECT t.n FROM r JOIN t ON t.g = r.i % 1000) SELECT count(*) FROM r"),
-    kind("shared rows", "", "WITH q AS MATERIALIZED (SELECT a.n + b.n AS x FROM t a, t b WHERE a.n + b.n < 0) SELECT count(*) FROM q x, q y"),
+    kind(
+        "recursion",
+        "",
+        "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i > 0) SELECT count(*) FROM r",
+    ),
+    kind(
+        "recursion that joins",
+        "",
+        "WITH RECURSIVE r(i) AS (SELECT 1::BIGINT UNION ALL SELECT t.n FROM r JOIN t ON t.g = r.i % 1000) SELECT count(*) FROM r",
+    ),
+    kind(
+        "shared rows",
+        "",
+        "WITH q AS MATERIALIZED (SELECT a.n + b.n AS x FROM t a, t b WHERE a.n + b.n < 0) SELECT count(*) FROM q x, q y",
+    ),
     kind("a subquery's value", "", "SELECT (SELECT count(*) FROM t a JOIN t b ON a.n + b.n < 0) + n FROM t"),
     // Rows are written.
     kind("INSERT", "", "INSERT INTO log SELECT a.n, b.s FROM t a, t b"),

@@ -120,9 +120,10 @@ impl Parts {
     fn length(self) -> usize {
         match self {
             Self::One(_, own) => own,
-            // SAFETY: the caller of the C function owes `count` descriptions of buffers here.
             Self::Many(parts, count) => {
-                unsafe { std::slice::from_raw_parts(parts, count as usize) }.iter().map(|part| part.iov_len).sum()
+                // SAFETY: the caller of the C function owes `count` descriptions of buffers here.
+                let parts = unsafe { std::slice::from_raw_parts(parts, count as usize) };
+                parts.iter().map(|part| part.iov_len).sum()
             }
         }
     }

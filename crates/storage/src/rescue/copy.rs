@@ -3,6 +3,7 @@
 use crate::io::lmdb::Access;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_keys;
+use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::index_entries::entry_record;
 use crate::lmdb::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key, table_of_contents};
 use crate::lmdb::verifier::salvage::{Missed, Salvage};
@@ -12,7 +13,7 @@ use crate::model::table::ViewDefinition;
 use crate::pages::attribute::PageSchema;
 use crate::segment::SegmentId;
 use crate::snapshot::delete_vector::zone_of_key;
-use crate::write::load_intent::{LoadIntent, first_new};
+use crate::write::load_intent::LoadIntent;
 use crate::{Error, Result, TableId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -249,7 +250,7 @@ fn copy_entries(salvage: &Salvage, filler: &mut Filler<'_>, copied: &mut Copied)
         let (prefix, number) = (u64::from_be_bytes(*prefix), rest.first_chunk::<4>().copied().map(u32::from_be_bytes));
         let Some((record, number)) = tables.get(&prefix).zip(number) else { return Ok(()) };
         let is_known = record.definition.indexes.iter().any(|index| index.number == number);
-        let is_beyond = |heap| entry_record(key, payload).is_none_or(|id| id >= first_new(heap));
+        let is_beyond = |heap: &HeapRecord| entry_record(key, payload).is_none_or(|id| id >= heap.first_new());
         if !is_known || record.heap.as_ref().is_none_or(is_beyond) {
             return Ok(());
         }

@@ -237,7 +237,11 @@ pub(super) fn readable_nodes(page: &[u8], kind: u16) -> Vec<Node<'_>> {
     let named = usize::from(u16_at(page, 12)).clamp(PAGE_HEADER, page.len());
     let places = (0..(named - PAGE_HEADER) / 2).map(|index| usize::from(u16_at(page, PAGE_HEADER + 2 * index)));
     let within = places.filter(|at| (PAGE_HEADER..=page.len() - NODE_HEADER).contains(at));
-    within.filter_map(|at| node(page, at, kind)).map(|(node, _)| node).filter(|node| node.key.len() <= MAX_KEY).collect()
+    within
+        .filter_map(|at| node(page, at, kind))
+        .map(|(node, _)| node)
+        .filter(|node| node.key.len() <= MAX_KEY)
+        .collect()
 }
 
 /// Whether a page says that it is a leaf of a tree.
