@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 /// The expression, which asks first.
 #[derive(Debug, Eq)]
-struct Asking(Arc<dyn PhysicalExpr>);
+struct AskingFilter(Arc<dyn PhysicalExpr>);
 
 // What the compiler would derive moves out of a reference.
-impl PartialEq for Asking {
+impl PartialEq for AskingFilter {
     fn eq(&self, other: &Self) -> bool {
         self.0.eq(&other.0)
     }
 }
 
-impl Hash for Asking {
+impl Hash for AskingFilter {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.hash(state);
     }
@@ -31,20 +31,20 @@ impl Hash for Asking {
 /// A join's condition that asks; `None` when it does already.
 pub(super) fn asking(filter: &JoinFilter) -> Option<JoinFilter> {
     let expression = filter.expression();
-    if expression.is::<Asking>() {
+    if expression.is::<AskingFilter>() {
         return None;
     }
-    let asking = Arc::new(Asking(Arc::clone(expression)));
+    let asking = Arc::new(AskingFilter(Arc::clone(expression)));
     Some(JoinFilter::new(asking, filter.column_indices().to_vec(), Arc::clone(filter.schema())))
 }
 
-impl fmt::Display for Asking {
+impl fmt::Display for AskingFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl PhysicalExpr for Asking {
+impl PhysicalExpr for AskingFilter {
     fn data_type(&self, schema: &Schema) -> Result<DataType> {
         self.0.data_type(schema)
     }

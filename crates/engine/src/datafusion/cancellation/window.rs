@@ -40,7 +40,7 @@ impl OptimizerRule for AskingWindows {
         each_part(plan, |mut part| {
             let Some(inner) = unasked(&part) else { return Ok(Transformed::no(part)) };
             if let Expr::WindowFunction(call) = &mut part {
-                let own = AggregateUDF::new_from_impl(Asking { inner });
+                let own = AggregateUDF::new_from_impl(AskingAggregate { inner });
                 call.fun = WindowFunctionDefinition::AggregateUDF(Arc::new(own));
             }
             Ok(Transformed::yes(part))
@@ -52,16 +52,16 @@ impl OptimizerRule for AskingWindows {
 fn unasked(expression: &Expr) -> Option<Arc<AggregateUDF>> {
     let Expr::WindowFunction(call) = expression else { return None };
     let WindowFunctionDefinition::AggregateUDF(own) = &call.fun else { return None };
-    own.inner().downcast_ref::<Asking>().is_none().then(|| Arc::clone(own))
+    own.inner().downcast_ref::<AskingAggregate>().is_none().then(|| Arc::clone(own))
 }
 
 /// An aggregate whose accumulators ask.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Asking {
+struct AskingAggregate {
     inner: Arc<AggregateUDF>,
 }
 
-impl AggregateUDFImpl for Asking {
+impl AggregateUDFImpl for AskingAggregate {
     fn name(&self) -> &str {
         self.inner.name()
     }

@@ -136,7 +136,7 @@ impl Salvage {
 }
 
 /// Keys that those of a page keep to: from the first to before the second.
-type KeyRange<'b> = (Option<&'b [u8]>, Option<&'b [u8]>);
+type KeyBounds<'b> = (Option<&'b [u8]>, Option<&'b [u8]>);
 
 /// A walk through one tree.
 struct SalvageWalk<'s, 'v> {
@@ -159,7 +159,7 @@ impl<'s, 'v> SalvageWalk<'s, 'v> {
     }
 
     /// Walks a page, `depth` levels above and including the leaves.
-    fn page(&mut self, number: u64, depth: u16, bounds: KeyRange<'_>) -> Result<()> {
+    fn page(&mut self, number: u64, depth: u16, bounds: KeyBounds<'_>) -> Result<()> {
         if self.salvage.free.contains(&number) || !self.seen.insert(number) || depth == 0 {
             self.miss(number, "it is used twice, or free");
             return Ok(());
@@ -191,7 +191,7 @@ impl<'s, 'v> SalvageWalk<'s, 'v> {
         Ok(())
     }
 
-    fn value(&mut self, owner: u64, node: &page::Node<'_>, (low, high): KeyRange<'_>) -> Result<()> {
+    fn value(&mut self, owner: u64, node: &page::Node<'_>, (low, high): KeyBounds<'_>) -> Result<()> {
         let outside = low.is_some_and(|low| node.key < low) || high.is_some_and(|high| node.key >= high);
         if self.ordered && outside {
             self.miss(owner, "a key lies outside the bounds of the page above");

@@ -98,7 +98,7 @@ pub(super) fn choose(file: &mut PageFile, trusted: Trusted) -> Result<(Commit, C
     Ok((commit, origin))
 }
 
-/// Of these commits and those whose pages are found, of the last two, the later one that is whole; where none is, one that a meta
+/// The later one that is whole, of the last two of these commits and those whose pages are found; where none is, one that a meta
 /// page leads to, or else the latest.
 fn best(file: &PageFile, mut commits: Vec<Commit>) -> Option<Commit> {
     let pages = file.length / file.page_size as u64;
