@@ -19,9 +19,9 @@ const SECTOR: u64 = 512;
 /// LMDB's table of readers, which it writes through a map and makes anew when nobody else has the database open: anything
 /// may stand in it.
 const READERS: &[u8] = b"lock.mdb";
-/// The writer's lock file, and how it begins after commits that are checksummed.
+/// The writer's lock file, and how it begins after commits that are checksummed: the boot is behind that.
 const WRITER: &[u8] = b"writer.lock";
-const SEALING: &[u8] = b"sealing";
+const SEALING: &[u8] = b"sealing ";
 
 /// What becomes of changes that no barrier covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl<'log> Disk<'log> {
                     }
                     // After a power loss the system is in another boot than the one that the writer noted.
                     if name == WRITER && bytes.starts_with(SEALING) {
-                        bytes.truncate(SEALING.len());
+                        bytes.truncate(SEALING.len() - 1);
                     }
                     fs::write(&path, bytes).expect("a new file");
                 }

@@ -38,3 +38,41 @@ fn an_error_in_them_is_told_by_its_words() {
     let error = failure(&connection, sql);
     assert!(error.to_string().contains("zero"), "{error}");
 }
+
+/// What a query's plans are written in: a measure of the work of planning it.
+fn plan_lines(connection: &gingham::Connection, sql: &str) -> usize {
+    rows(connection, &format!("EXPLAIN {sql}")).iter().map(|row| row.lines().count()).sum()
+}
+
+/// Each names the one before twice, so that naming them all out would double with each.
+#[test]
+fn chains_of_queries_grow_with_their_length() {
+    let connection = connect();
+    connection.execute("CREATE TABLE t AS SELECT value AS id FROM generate_series(1, 100)").expect("a table");
+    let products = |length: i64| {
+        let next = |at: i64| {
+            let before = at - 1;
+            format!(", c{at} AS (SELECT min(p.x) + max(q.x) % 7 AS x FROM c{before} p CROSS JOIN c{before} q)")
+        };
+        let chain: String = (1..=length).map(next).collect();
+        format!("WITH c0 AS (SELECT max(id) AS x FROM t){chain} SELECT x FROM c{length}")
+    };
+    let filters = |length: i64| {
+        let next = |at: i64| {
+            let (before, divisor) = (at - 1, at + 1);
+            format!(", c{at} AS (SELECT id FROM c{before} WHERE id IN (SELECT id FROM c{before} WHERE id % {divisor} <> 0))")
+        };
+        let chain: String = (1..=length).map(next).collect();
+        format!("WITH c0 AS (SELECT id FROM t){chain} SELECT count(*) FROM c{length}")
+    };
+    for length in [1, 2, 5, 9, 16, 33] {
+        let last = (0..length).fold(100, |x, _| x + x % 7);
+        assert_eq!(rows(&connection, &products(length)), [last.to_string()], "{length}");
+        let left = (1..=100).filter(|id| (2..=length + 1).all(|divisor| id % divisor != 0)).count();
+        assert_eq!(rows(&connection, &filters(length)), [left.to_string()], "{length}");
+    }
+    for (name, chain) in [("products", &products as &dyn Fn(i64) -> String), ("filters", &filters)] {
+        let (once, twice) = (plan_lines(&connection, &chain(11)), plan_lines(&connection, &chain(22)));
+        assert!(twice <= 3 * once, "{name}: {once} lines of 11 queries, {twice} of 22");
+    }
+}
