@@ -60,7 +60,9 @@ fn chains_of_queries_grow_with_their_length() {
     let filters = |length: i64| {
         let next = |at: i64| {
             let (before, divisor) = (at - 1, at + 1);
-            format!(", c{at} AS (SELECT id FROM c{before} WHERE id IN (SELECT id FROM c{before} WHERE id % {divisor} <> 0))")
+            format!(
+                ", c{at} AS (SELECT id FROM c{before} WHERE id IN (SELECT id FROM c{before} WHERE id % {divisor} <> 0))"
+            )
         };
         let chain: String = (1..=length).map(next).collect();
         format!("WITH c0 AS (SELECT id FROM t){chain} SELECT count(*) FROM c{length}")

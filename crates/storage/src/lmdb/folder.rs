@@ -42,7 +42,8 @@ pub(crate) const SCRATCH: &str = "scratch-";
 /// Begin of the lock file while and after a writer changes something; anything else means a clean end. This one's last commit may
 /// have been interrupted, which its checksum tells. The boot that the system was in stands behind it.
 const SEALING: &[u8] = b"sealing";
-/// The lock file's text of a writer whose last commit could not be synced: what stands behind [`SEALING`] is no boot.
+/// How the lock file begins of a writer whose last commit could not be synced. The boot stands behind it, too: the system takes the
+/// pages for synced that the disk has refused, until it goes down. To builds before it is [`SEALING`] without a boot.
 const UNSYNCED: &[u8] = b"sealing, unsynced";
 /// How the lock file begins of a process that makes commits that a power loss may undo. They have no checksum, and never lack pages.
 const RELAXED: &[u8] = b"relaxed";
@@ -150,13 +151,12 @@ impl WriterLock {
     /// Records that commits begin which are checksummed, so that the next open looks at the last one's checksum when this process does
     /// not end well. That is on disk before the first of them is.
     pub(crate) fn mark_sealing(&self) -> Result<()> {
-        let boot = system::boot().map_or(Vec::new(), |boot| [b" ", boot.as_bytes()].concat());
-        self.mark_durably(&[SEALING, &boot].concat())
+        self.mark_durably(&in_this_boot(SEALING))
     }
 
     /// Records that the last commit could not be synced: what the system knows of it is not what is on disk, in this boot neither.
     pub(crate) fn mark_unsynced(&self) {
-        if let Err(error) = self.mark(UNSYNCED) {
+        if let Err(error) = self.mark(&in_this_boot(UNSYNCED)) {
             tracing::warn!("writing {}: {error}", self.path.display());
         }
     }
@@ -207,6 +207,12 @@ fn patiently(file: &File) -> std::result::Result<(), TryLockError> {
     file.try_lock()
 }
 
+/// What a mark says with the boot that the system is in, where that is known.
+fn in_this_boot(mark: &[u8]) -> Vec<u8> {
+    let boot = system::boot().map_or(Vec::new(), |boot| [b" ", boot.as_bytes()].concat());
+    [mark, &boot].concat()
+}
+
 /// Which commits of a database are whole. While somebody has it open for writing, as `is_live` tells, the system knows all pages
 /// of the latest, whatever of them is on disk.
 pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result<Trusted> {
@@ -214,13 +220,15 @@ pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result
     if content.starts_with(RELAXED) {
         return Ok(Trusted::Latest);
     }
-    if content.starts_with(UNSYNCED) {
-        // Whatever its seal says: the system takes the pages for synced that the disk has refused.
+    if system::boot().is_some() && content == in_this_boot(UNSYNCED) {
+        // Whatever its seal says: the system knows pages that are not on disk.
         return Ok(if is_live() { Trusted::Both } else { Trusted::Before });
     }
-    let Some(boot) = content.strip_prefix(SEALING) else { return Ok(Trusted::Both) };
+    if !content.starts_with(SEALING) {
+        return Ok(Trusted::Both);
+    }
     // A system that has not gone down since knows all pages too: the writer was killed.
-    let is_this = system::boot().is_some_and(|this| boot.strip_prefix(b" ") == Some(this.as_bytes()));
+    let is_this = system::boot().is_some() && content == in_this_boot(SEALING);
     let catalog = catalog(database);
     // A writer may have come after the first question, and gone after the second.
     let is_whole = is_this || verifier::is_sealed(&catalog)? || is_live() || verifier::is_sealed(&catalog)?;
