@@ -61,7 +61,7 @@ pub enum Error {
     Internal(String),
 }
 
-/// What to do when nobody knows whether a commit is on the disk.
+/// The advice for when nobody knows whether a commit is on the disk.
 pub(crate) const REOPEN: &str = "; close the database and open it again, which undoes the change, then run it again";
 
 /// What to do about an error of the operating system that comes with a disk's end.

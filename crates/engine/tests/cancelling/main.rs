@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// The most that a cancelled statement may still work, and wait.
 const BOUND: Duration = Duration::from_secs(2);
-/// What a process that does nothing uses in [`QUIET`].
+/// The most processor time that a process uses in [`QUIET`] that does nothing.
 const IDLE: Duration = Duration::from_millis(10);
 const QUIET: Duration = Duration::from_millis(60);
 

@@ -12,7 +12,7 @@ static FAULTS: Mutex<Option<Faults>> = Mutex::new(None);
 /// Held while a disk refuses: there is one for the process.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// What a call would do.
+/// The kind of a call to the system, by what it would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
     /// Write bytes: how many, and where when the call says so.
@@ -47,9 +47,9 @@ impl Refused {
 pub enum Refusal {
     /// The call of that number, from 0, and none after it.
     Once(u64),
-    /// It and all that come after it.
+    /// That call and all that come after it are refused.
     Lasting(u64),
-    /// None: calls are counted.
+    /// No call is refused: calls are counted.
     Never,
 }
 
@@ -61,13 +61,13 @@ struct Faults {
     refused: Vec<Refused>,
 }
 
-/// What came of a disk that refused.
+/// The outcome of a statement on a disk that refused.
 #[derive(Debug)]
 pub struct Outcome<R> {
     pub result: R,
     /// Calls that write below the folder.
     pub calls: u64,
-    /// Those that were refused, in their order.
+    /// The calls that were refused, in their order.
     pub refused: Vec<Refused>,
 }
 

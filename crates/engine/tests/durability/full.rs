@@ -48,7 +48,7 @@ impl Case {
         Self { layout, template }
     }
 
-    /// What is done, by texts in which `{}` is the folder.
+    /// The statements, texts in which `{}` is the folder.
     fn statements(&self) -> Vec<&'static str> {
         let mut all = vec![
             "INSERT INTO t VALUES (-1, 2, 'few')",
@@ -136,7 +136,7 @@ impl Case {
         Ok(None)
     }
 
-    /// What a database is after a commit of which the disk has left in doubt what it has.
+    /// The state of a database after a commit of which the disk has left in doubt what it has.
     fn reopened(&self, root: &Path, states: &States, sql: &str) -> Result<Option<Tried>, String> {
         let path = root.join(DATABASE);
         wait_until_closed(&path);
@@ -154,7 +154,7 @@ impl Case {
 /// Rows of tables, and the names of the files beside the database with their lengths.
 type Found = (Vec<String>, Vec<(PathBuf, u64)>);
 
-/// What is found before a statement and after it.
+/// The tables' contents that are found before a statement and after it.
 #[derive(Debug, Clone)]
 struct States {
     before: Found,
@@ -170,7 +170,7 @@ fn expect(when: &str, found: &Found, expected: &Found) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{when} it is {found:?}, not {expected:?}")) }
 }
 
-/// What tables hold, in sums, and the files beside the database.
+/// The sums of what tables hold, and the files beside the database.
 fn state(root: &Path, connection: &Connection) -> Result<Found, String> {
     let mut found = rows(connection, "SELECT table_name, layout, rows FROM gingham_tables ORDER BY table_name")?;
     for table in found.clone() {

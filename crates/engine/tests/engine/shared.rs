@@ -39,7 +39,7 @@ fn an_error_in_them_is_told_by_its_words() {
     assert!(error.to_string().contains("zero"), "{error}");
 }
 
-/// What a query's plans are written in: a measure of the work of planning it.
+/// The number of lines that a query's plans take: a measure of the work of planning it.
 fn plan_lines(connection: &gingham::Connection, sql: &str) -> usize {
     rows(connection, &format!("EXPLAIN {sql}")).iter().map(|row| row.lines().count()).sum()
 }

@@ -207,7 +207,7 @@ fn patiently(file: &File) -> std::result::Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// What a mark says with the boot that the system is in, where that is known.
+/// A mark with the boot that the system is in behind it, where that is known.
 fn in_this_boot(mark: &[u8]) -> Vec<u8> {
     let boot = system::boot().map_or(Vec::new(), |boot| [b" ", boot.as_bytes()].concat());
     [mark, &boot].concat()

@@ -1,4 +1,4 @@
-//! Which operators are stopped so, and what of them asks.
+//! The rule that chooses the operators that can be stopped, and lets the conditions of joins ask.
 
 use crate::datafusion::cancellation::exec::StoppableExec;
 use crate::datafusion::cancellation::filter;

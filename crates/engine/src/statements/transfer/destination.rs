@@ -15,7 +15,7 @@ const LINKS: usize = 40;
 /// Where the files lie that a process has open.
 const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
 
-/// What DataFusion says when the end of a file could not be written.
+/// The words of DataFusion when the end of a file could not be written.
 const UNFINISHED: &str = "finalizing writes";
 /// Bytes by which is found out whether there is room.
 const PROBE: usize = 1 << 20;
