@@ -166,6 +166,9 @@ fn judge(to: &Path, report: &RescueReport, states: &[Contents]) -> Result<bool, 
         return Err(format!("a table that is told to be whole is not: {:?}", report.whole));
     };
     for partial in &report.partial {
+        if partial.why.contains(".gingham-rescue-") {
+            return Err(format!("{partial:?} names a folder that is gone"));
+        }
         let (own, all) = (&found[&partial.name.table], &state[&partial.name.table]);
         let known: BTreeSet<_> = all.iter().collect();
         if own.len() as u64 != partial.rows || own.iter().any(|row| !known.contains(row)) {

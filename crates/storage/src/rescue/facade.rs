@@ -45,6 +45,12 @@ pub fn rescue(from: &Path, to: &Path, budget: &Arc<MemoryBudget>) -> Result<Resc
     report.lost = names::lost_tables(&salvage, &copied)?;
     tell_views(&copied, &mut report);
     mend_all(&new, &copied, &mut report, budget)?;
+    // What the new one lacks is missing in the damaged one, which is there to be looked at.
+    let (built, damaged) = (new.display().to_string(), from.display().to_string());
+    let reasons = report.partial.iter_mut().map(|table| &mut table.why);
+    reasons
+        .chain(report.lost.iter_mut().map(|table| &mut table.why))
+        .for_each(|why| *why = why.replace(&built, &damaged));
     // What users did is of use, and no harm when it is lost.
     let _ = fs::copy(from.join(WORKLOAD), new.join(WORKLOAD));
     folder::sync_folder(&new)?;
