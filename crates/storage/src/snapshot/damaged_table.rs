@@ -54,8 +54,29 @@ impl DamagedTable {
         }
     }
 
-    /// Whether a file was not there: another process may have replaced it by a commit.
+    /// Whether a file was not there, or has gone since it was looked at: another process may have replaced it by a commit.
     pub(crate) fn lacks_a_file(&self) -> bool {
-        matches!(&self.watched, Watched::Files(files) if files.iter().any(|(_, state)| state.is_none()))
+        let is_gone = |(path, before): &(PathBuf, Option<FileState>)| before.is_none() || FileState::of(path).is_none();
+        matches!(&self.watched, Watched::Files(files) if files.iter().any(is_gone))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::table::TableName;
+
+    /// The file goes between the look at it and its opening.
+    #[test]
+    fn a_file_that_went_after_the_look_at_it_is_lacking() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_path_buf();
+        let name = TableName { schema: "public".into(), table: "t".into() };
+        let definition = Arc::new(TableDefinition::new(name, Vec::new()));
+        let files = vec![(path.clone(), FileState::of(&path))];
+        let table = DamagedTable::new(definition, 1, Error::corrupt("segment", "cut off"), files);
+        assert!(!table.lacks_a_file());
+        drop(file);
+        assert!(table.lacks_a_file() && table.is_worth_another_look());
     }
 }
