@@ -6,6 +6,7 @@
 //! | `bind/` | names resolved: from syntax trees to logical plans |
 //! | `session/` | what DataFusion is given: catalogs, settings, memory |
 //! | `unnest/` | subqueries become joins |
+//! | `recursion/` | WITH RECURSIVE, round by round |
 //! | `shared/` | rows that a statement computes once for several readers |
 //! | `table/` | tables as DataFusion sees them: scans, filters on codes, statistics |
 //! | `optimizer/` | the order of joins |
@@ -45,6 +46,7 @@ pub mod load;
 mod optimizer;
 mod percentiles;
 mod recording;
+mod recursion;
 mod rewrite;
 mod session;
 mod settings;

@@ -10,6 +10,7 @@ use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::{integers, is_string, left, limits};
 use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::{ColumnScope, Trace, Typed};
+use crate::recursion::RoundExec;
 use arrow::array::RecordBatch;
 use datafusion::common::runtime::JoinSet;
 use datafusion::error::DataFusionError;
@@ -71,9 +72,7 @@ impl QueryBuilder {
 /// Whether an operator's rows end, and may be asked for by someone else than the operator above it.
 fn can_be_given(plan: &Arc<dyn ExecutionPlan>) -> bool {
     // A recursive query gives its operators other rows each time.
-    !plan.boundedness().is_unbounded()
-        && plan.name() != "WorkTableExec"
-        && plan.children().into_iter().all(can_be_given)
+    !plan.boundedness().is_unbounded() && !plan.is::<RoundExec>() && plan.children().into_iter().all(can_be_given)
 }
 
 /// Runs an operator and gathers the columns that are wanted, its partitions side by side and one behind the other. What

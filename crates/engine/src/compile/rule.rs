@@ -123,7 +123,7 @@ impl CompilePipelines {
 }
 
 /// Operators that no pipeline has, and that are not looked at as parts of others.
-const NEVER_TAKEN: [&str; 4] = ["WindowAggExec", "BoundedWindowAggExec", "RecursiveQueryExec", "UnnestExec"];
+const NEVER_TAKEN: [&str; 4] = ["WindowAggExec", "BoundedWindowAggExec", "RecursionExec", "UnnestExec"];
 
 /// Why an operator is left that pipelines never take.
 fn never_taken(plan: &Arc<dyn ExecutionPlan>) -> Option<NotCompiled> {

@@ -14,6 +14,7 @@ use crate::guards::GuardExpressions;
 use crate::optimizer::JoinOrder;
 use crate::percentiles::{WithinGroup, percentiles};
 use crate::recording::clear_workload;
+use crate::recursion::{BuildOnce, OwnPlanner, Recursions};
 use crate::session::settings::merge_reserve;
 use crate::session::{Engine, Settings};
 use crate::shared::PlanShared;
@@ -72,7 +73,8 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_runtime_env(Arc::clone(&engine.environment))
         .with_analyzer_rules(analyzer_rules())
         .with_optimizer_rules(optimizer_rules())
-        .with_physical_optimizer_rules(physical_rules(engine));
+        .with_physical_optimizer_rules(physical_rules(engine))
+        .with_query_planner(Arc::new(OwnPlanner));
     // The last function of a name counts.
     let sums = [Arc::new(checked_sum()), Arc::new(exact_average())];
     builder.aggregate_functions().get_or_insert_default().extend(sums.into_iter().chain(percentiles()));
@@ -126,7 +128,7 @@ fn optimizer_rules() -> Vec<Logical> {
     }
     rules.push(Arc::new(OneZero));
     let mut rules = in_passes(rules, Arc::new(JoinOrder));
-    rules.push(Arc::new(AskingWindows));
+    rules.extend([Arc::new(AskingWindows) as Logical, Arc::new(Recursions)]);
     rules.push(Arc::new(PlanShared::new(rules.clone())));
     rules
 }
@@ -158,6 +160,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
         _ => spared(rule),
     };
     let later: Vec<Rule> = later.into_iter().map(seen).collect();
+    rules.push(Arc::new(BuildOnce));
     rules.push(Arc::new(CompilePipelines::new(Arc::clone(&engine.pool), later.clone())));
     rules.extend(later);
     rules
