@@ -1,6 +1,7 @@
 //! Joins in a step of a recursive query. A side that reads no round is the same with each step: it is the build side where it may
 //! be, and its hash table serves all steps of a run.
 
+use crate::datafusion::cancellation::StoppableExec;
 use crate::recursion::exec::RecursionExec;
 use crate::recursion::round::{RoundExec, RoundId};
 use crate::settings::Settings;
@@ -11,8 +12,12 @@ use datafusion::logical_expr::JoinType;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::joins::{HashJoinExec, HashJoinExecBuilder, PartitionMode};
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{
+    CrossJoinExec, HashJoinExec, HashJoinExecBuilder, NestedLoopJoinExec, PartitionMode,
+};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use std::sync::Arc;
@@ -59,20 +64,37 @@ fn chosen(plan: Arc<dyn ExecutionPlan>, id: RoundId, most: usize) -> Result<Arc<
     let children = plan.children().into_iter().map(|child| chosen(Arc::clone(child), id, most));
     let children = children.collect::<Result<Vec<_>>>()?;
     let plan = replace_children_if_necessary(plan, children)?;
-    let Some(join) = plan.downcast_ref::<HashJoinExec>() else { return Ok(plan) };
-    let same = match (reads(join.left(), id), reads(join.right(), id)) {
-        (false, true) if serves_again(*join.join_type()) => join.left(),
-        (true, false) if serves_again(join.join_type().swap()) && !join.null_aware => join.right(),
+    let [left, right] = plan.children()[..] else { return Ok(plan) };
+    let same = match (reads(left, id), reads(right, id)) {
+        (false, true) => left,
+        (true, false) => right,
         _ => return Ok(plan),
     };
     let statistics = StatisticsContext::new().compute(same.as_ref(), &StatisticsArgs::new())?;
     if statistics.total_byte_size.get_value().is_some_and(|bytes| *bytes > most) {
         return Ok(plan);
     }
-    if Arc::ptr_eq(same, join.right()) {
-        return join.swap_inputs(PartitionMode::CollectLeft);
+    let is_right = Arc::ptr_eq(same, right);
+    match (plan.downcast_ref(), plan.downcast_ref(), plan.downcast_ref()) {
+        (Some(join), ..) => Ok(hashed(join, is_right)?.unwrap_or(plan)),
+        // These keep their left side, and go through it for each batch of the other one.
+        (_, Some(join), _) if is_right => CrossJoinExec::swap_inputs(join),
+        (.., Some(join)) if is_right => NestedLoopJoinExec::swap_inputs(join),
+        _ => Ok(plan),
     }
-    Ok(Arc::new(HashJoinExecBuilder::from(join).with_partition_mode(PartitionMode::CollectLeft).build()?))
+}
+
+/// A join that builds its table of the side that reads no round, `None` where it can't serve several steps.
+fn hashed(join: &HashJoinExec, is_right: bool) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    Ok(match is_right {
+        true if serves_again(join.join_type().swap()) && !join.null_aware => {
+            Some(join.swap_inputs(PartitionMode::CollectLeft)?)
+        }
+        false if serves_again(*join.join_type()) => {
+            Some(Arc::new(HashJoinExecBuilder::from(join).with_partition_mode(PartitionMode::CollectLeft).build()?))
+        }
+        _ => None,
+    })
 }
 
 /// Whether a join of this type only looks up what its other side gives: no row of the build side is given for itself, so that
@@ -109,14 +131,28 @@ pub(super) fn renewed(plan: &Arc<dyn ExecutionPlan>, id: RoundId) -> Result<Arc<
     plan.reset_state()
 }
 
-/// Whether a part of a step reads nothing but rounds and tables that serve all steps: it is done in no time for few rows.
-pub(super) fn is_light(plan: &Arc<dyn ExecutionPlan>, id: RoundId) -> bool {
-    if let Some(join) = built_once(plan, id) {
-        return is_light(join.right(), id);
+/// What a step, or a part of one, is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum StepKind {
+    /// Operators that look at one row after the other and remember none, and tables that serve all steps: it may run again as it is.
+    Plain,
+    /// It reads nothing but rounds and tables that serve all steps: it is done in no time for few rows.
+    Light,
+    Any,
+}
+
+impl StepKind {
+    /// The kind of a part of a step.
+    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, id: RoundId) -> Self {
+        if let Some(join) = built_once(plan, id) {
+            return Self::of(join.right(), id);
+        }
+        let own = match plan {
+            plan if plan.is::<RoundExec>() || plan.is::<PlaceholderRowExec>() || plan.is::<EmptyExec>() => Self::Plain,
+            plan if plan.children().is_empty() => Self::Any,
+            plan if plan.is::<ProjectionExec>() || plan.is::<FilterExec>() || plan.is::<StoppableExec>() => Self::Plain,
+            _ => Self::Light,
+        };
+        plan.children().into_iter().map(|child| Self::of(child, id)).fold(own, Self::max)
     }
-    let children = plan.children();
-    if children.is_empty() {
-        return plan.is::<RoundExec>() || plan.is::<PlaceholderRowExec>() || plan.is::<EmptyExec>();
-    }
-    children.into_iter().all(|child| is_light(child, id))
 }

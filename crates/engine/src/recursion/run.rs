@@ -1,13 +1,15 @@
 //! A run of a recursive query, round by round.
 
-use crate::recursion::builds::{is_light, renewed};
+use crate::recursion::builds::{StepKind, renewed};
 use crate::recursion::distinct::NewRows;
 use crate::recursion::round::{FEW, Round, RoundId, RoundRows};
 use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, RecordOutput,
 };
@@ -16,6 +18,15 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
 use std::sync::Arc;
 
+/// Rounds after which operators that may run again as they are begin anew: each run of an operator notes its times, some hundred
+/// bytes.
+const FORGET_NOTES: usize = 512;
+/// Rounds after which tables that serve all steps are built anew: their joins note their times, too.
+const BUILD_ANEW: usize = 16384;
+/// Rows of small rounds are given together where so many times more were given before: whoever asks for them one by one waits
+/// for at most this part of all steps.
+const GIVEN_BEFORE: usize = 4;
+
 /// What a run has come to.
 pub(super) struct Run {
     schema: SchemaRef,
@@ -23,13 +34,15 @@ pub(super) struct Run {
     rows: SendableRecordBatchStream,
     step: Arc<dyn ExecutionPlan>,
     id: RoundId,
-    /// Whether a step reads nothing but the round and what is built once.
-    is_light: bool,
+    kind: StepKind,
     /// What the step reads.
     round: Arc<Round>,
+    /// Steps so far.
+    steps: usize,
     /// The rows of the next round.
     made: RoundRows,
     distinct: Option<NewRows>,
+    given: GivenRows,
     metrics: BaselineMetrics,
     rounds: Count,
     context: Arc<TaskContext>,
@@ -49,12 +62,14 @@ impl Run {
         let distinct = is_distinct.then(|| NewRows::new(name, &schema, &context)).transpose()?;
         Ok(Self {
             rows: first,
-            is_light: is_light(&step, id),
+            kind: StepKind::of(&step, id),
             id,
             step,
+            steps: 0,
             made: round.none(name, &context),
             round,
             distinct,
+            given: GivenRows::default(),
             metrics: BaselineMetrics::new(metrics, 0),
             rounds: MetricBuilder::new(metrics).counter("rounds", 0),
             context,
@@ -64,44 +79,53 @@ impl Run {
 
     /// The next batch, and what follows it.
     pub(super) async fn next(mut self) -> Result<Option<(RecordBatch, Self)>> {
-        loop {
-            match self.rows.next().await.transpose()? {
-                Some(batch) => {
-                    let batch = self.of_round(&batch)?;
-                    if batch.num_rows() > 0 {
-                        return Ok(Some((batch, self)));
-                    }
-                }
-                None if self.made.rows() == 0 => return Ok(None),
-                None => self.next_round()?,
+        while !self.given.is_enough() {
+            match self.more().await {
+                Ok(true) => {}
+                Ok(false) => self.given.end = Some(Ok(())),
+                // The rows before it are given first: who wants no more of them is not to see it.
+                Err(error) => self.given.end = Some(Err(error)),
             }
         }
+        match self.given.take(&self.schema)? {
+            Some(batch) => {
+                (&batch).record_output(&self.metrics);
+                Ok(Some((batch, self)))
+            }
+            None => self.given.end.unwrap_or(Ok(())).map(|()| None),
+        }
     }
 
-    /// The new rows of a batch, which are kept for the next round.
-    fn of_round(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let metrics = self.metrics.clone();
-        let _timer = metrics.elapsed_compute().timer();
-        // The parts' columns have other names, and may be said to have no NULLs.
-        let mut batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec())?;
-        if let Some(distinct) = &mut self.distinct {
-            batch = distinct.of(&batch)?;
+    /// Takes the next rows of the step, or begins the next one; false when there is none.
+    async fn more(&mut self) -> Result<bool> {
+        if let Some(batch) = self.rows.next().await.transpose()? {
+            let metrics = self.metrics.clone();
+            let _timer = metrics.elapsed_compute().timer();
+            // The parts' columns have other names, and may be said to have no NULLs.
+            let mut batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec())?;
+            if let Some(distinct) = &mut self.distinct {
+                batch = distinct.of(&batch)?;
+            }
+            if batch.num_rows() > 0 {
+                self.made.push(batch.clone())?;
+                self.given.push(batch);
+            }
+            return Ok(true);
         }
-        if batch.num_rows() > 0 {
-            self.made.push(batch.clone())?;
+        if self.made.rows() == 0 {
+            return Ok(false);
         }
-        (&batch).record_output(&metrics);
-        Ok(batch)
-    }
-
-    /// Starts the step with the rows that were made.
-    fn next_round(&mut self) -> Result<()> {
-        self.rounds.add(1);
         let rows = self.made.rows();
         self.round.set(&mut self.made)?;
-        self.step = renewed(&self.step, self.id)?;
-        self.rows = self.started(rows <= FEW && self.is_light)?;
-        Ok(())
+        self.rounds.add(1);
+        self.steps += 1;
+        if self.steps.is_multiple_of(BUILD_ANEW) {
+            self.step = reset_plan_states(Arc::clone(&self.step))?;
+        } else if self.kind != StepKind::Plain || self.steps.is_multiple_of(FORGET_NOTES) {
+            self.step = renewed(&self.step, self.id)?;
+        }
+        self.rows = self.started(rows <= FEW && self.kind != StepKind::Any)?;
+        Ok(true)
     }
 
     /// The rows of a step: its partitions one after the other on this thread, or side by side.
@@ -114,5 +138,39 @@ impl Run {
         let parts = (0..partitions).map(start).collect::<Result<Vec<_>>>()?;
         let rows = futures::stream::iter(parts).flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.step.schema(), rows)))
+    }
+}
+
+/// Rows on their way to whoever asks: many rounds of one row are given together.
+#[derive(Default)]
+struct GivenRows {
+    batches: Vec<RecordBatch>,
+    /// Rows of these.
+    rows: usize,
+    /// Rows before these.
+    before: usize,
+    /// That there are no more, or why.
+    end: Option<std::result::Result<(), DataFusionError>>,
+}
+
+impl GivenRows {
+    fn push(&mut self, batch: RecordBatch) {
+        self.rows += batch.num_rows();
+        self.batches.push(batch);
+    }
+
+    /// Whether there are enough to be given.
+    fn is_enough(&self) -> bool {
+        self.end.is_some() || self.rows > (self.before / GIVEN_BEFORE).min(FEW)
+    }
+
+    fn take(&mut self, schema: &SchemaRef) -> Result<Option<RecordBatch>> {
+        self.before += std::mem::take(&mut self.rows);
+        let batches = std::mem::take(&mut self.batches);
+        Ok(match batches.as_slice() {
+            [] => None,
+            [batch] => Some(batch.clone()),
+            batches => Some(concat_batches(schema, batches)?),
+        })
     }
 }

@@ -6,6 +6,7 @@ use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use};
 use crate::session::{Writing, progress};
+use crate::shared::SharedRuns;
 use crate::sql::literals::make_plannable;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
@@ -358,7 +359,8 @@ pub(super) fn stoppable(
     cancel: &CancelToken,
 ) -> Arc<TaskContext> {
     let cancel = cancel.clone();
-    let config = config.with_extension(StopSignal::new(move || cancel.is_cancelled()));
+    let config =
+        config.with_extension(StopSignal::new(move || cancel.is_cancelled())).with_extension(SharedRuns::new());
     let (scalar, higher, aggregate, window) = Default::default();
     Arc::new(TaskContext::new(None, session, config, scalar, higher, aggregate, window, environment))
 }

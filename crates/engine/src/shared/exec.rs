@@ -1,10 +1,10 @@
 //! The operator that reads shared rows.
 
-use crate::shared::rows::{KeptRows, keep};
+use crate::shared::rows::{KeptRows, PartReader};
+use crate::shared::runs::SharedRuns;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{SharedResult, internal_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -15,27 +15,15 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
 };
-use futures::future::{BoxFuture, Shared};
-use futures::{FutureExt, TryStreamExt};
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-
-/// The rows, which a task of their own makes: who waits for them first may not be the one that goes on.
-type Making = Shared<BoxFuture<'static, SharedResult<Arc<KeptRows>>>>;
-
-/// A run of the statement, and its rows.
-struct SharedRun {
-    context: Weak<TaskContext>,
-    rows: Making,
-}
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What runs the plan of shared rows, once for each run of the statement.
 pub(super) struct SharedSource {
+    number: u64,
     name: String,
     plan: Arc<dyn ExecutionPlan>,
-    /// By where the run's context lies.
-    runs: Mutex<HashMap<usize, SharedRun>>,
 }
 
 impl fmt::Debug for SharedSource {
@@ -46,33 +34,14 @@ impl fmt::Debug for SharedSource {
 
 impl SharedSource {
     pub(super) fn new(name: String, plan: Arc<dyn ExecutionPlan>) -> Self {
-        Self { name, plan, runs: Mutex::default() }
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        Self { number: MADE.fetch_add(1, Ordering::Relaxed), name, plan }
     }
 
-    /// The rows of a run, which the first one that asks has made.
-    fn rows(&self, context: &Arc<TaskContext>) -> Making {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.retain(|_, run| run.context.strong_count() > 0);
-        let run = runs.entry(Arc::as_ptr(context) as usize).or_insert_with(|| {
-            let (plan, own) = (Arc::clone(&self.plan), Arc::clone(context));
-            let task = SpawnedTask::spawn(async move { keep(reset_plan_states(plan)?, &own).await });
-            let made = async move {
-                let kept = task.join().await.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)));
-                kept.flatten().map(Arc::new).map_err(Arc::new)
-            };
-            SharedRun { context: Arc::downgrade(context), rows: made.boxed().shared() }
-        });
-        run.rows.clone()
-    }
-
-    /// One part of the rows.
-    async fn part(
-        self: Arc<Self>,
-        number: usize,
-        columns: Vec<usize>,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        self.rows(&context).await.map_err(DataFusionError::Shared)?.part(number, columns)
+    /// A reader of one part of a run's rows, which the first one that asks has made.
+    fn reader(&self, part: usize, context: &TaskContext) -> Result<PartReader> {
+        let begin = |own: &Arc<TaskContext>| KeptRows::begin(&*reset_plan_states(Arc::clone(&self.plan))?, own);
+        Ok(PartReader::new(SharedRuns::rows(self.number, context, begin)?.part(part)?))
     }
 }
 
@@ -90,7 +59,7 @@ impl SharedExec {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(parts),
-            EmissionType::Final,
+            EmissionType::Incremental,
             Boundedness::Bounded,
         );
         Self { source, columns, properties: Arc::new(properties) }
@@ -138,8 +107,20 @@ impl ExecutionPlan for SharedExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let part = Arc::clone(&self.source).part(partition, self.columns.clone(), context);
-        let rows = futures::stream::once(part).try_flatten();
+        let (source, columns) = (Arc::clone(&self.source), self.columns.clone());
+        // With the context of the run its rows end.
+        let reading = (None::<PartReader>, context);
+        let rows = futures::stream::try_unfold(reading, move |(reader, context)| {
+            let (source, columns) = (Arc::clone(&source), columns.clone());
+            async move {
+                let mut reader = match reader {
+                    Some(reader) => reader,
+                    None => source.reader(partition, &context)?,
+                };
+                let Some(batch) = reader.next().await? else { return Ok(None) };
+                Ok::<_, DataFusionError>(Some((batch.project(&columns)?, (Some(reader), context))))
+            }
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
     }
 }

@@ -2,8 +2,8 @@
 //! are both made of, and queries of WITH.
 //!
 //! For DataFusion's rules such rows are a table, a leaf, whose plan they don't see. It is optimised when what is read of it is
-//! known (`plan`), and run when the first reader asks; its rows are kept in memory, beyond the limit in a file (`rows`), until the
-//! statement ends. One reader alone gets the plan itself in the place of the rows (`settle`).
+//! known (`plan`), and run as readers ask; its rows are kept in memory, beyond the limit in files (`rows`), until the statement
+//! ends. One reader alone gets the plan itself in the place of the rows (`settle`).
 //!
 //! | file | what |
 //! |---|---|
@@ -11,14 +11,17 @@
 //! | `settle` | which plans are worth it |
 //! | `plan` | the plans are optimised, with the columns that are read |
 //! | `exec` | the operator that reads |
-//! | `rows` | the rows, kept |
+//! | `rows` | the rows, made and kept |
+//! | `runs` | which rows a run has |
 
 mod exec;
 mod plan;
 mod rows;
+mod runs;
 mod settle;
 mod table;
 
 pub(crate) use plan::PlanShared;
+pub(crate) use runs::SharedRuns;
 pub(crate) use settle::{has_readers, settled};
 pub(crate) use table::{SharedRows, reader, shared_by};
