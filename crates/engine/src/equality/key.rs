@@ -1,7 +1,7 @@
 //! The key of a float: itself, but 0.0 for -0.0, and one NaN, which is the largest.
 
 use crate::functions::PureFunction;
-use crate::temporal::{INTERVAL_KEY, interval_key};
+use crate::temporal::{INTERVAL_KEY, interval_key, interval_keys};
 use arrow::array::{ArrayRef, AsArray, Float32Array, Float64Array};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::internal_err;
@@ -16,7 +16,12 @@ pub(crate) const FLOAT_KEY: &str = "float_key";
 pub(super) fn keyed(value: Expr, data_type: &DataType) -> Expr {
     let function = match data_type {
         DataType::Interval(_) => interval_key(),
-        _ => PureFunction::new(FLOAT_KEY, |types| Ok(types.to_vec()), |types| Ok(types[0].clone()), keys),
+        _ => PureFunction::new(
+            FLOAT_KEY,
+            |types| Ok(types.to_vec()),
+            |types| Ok(types[0].clone()),
+            |arguments, _| float_keys(&arguments[0]),
+        ),
     };
     function.build().call(vec![value])
 }
@@ -26,16 +31,25 @@ pub(super) fn is_key(expression: &Expr) -> bool {
     matches!(expression, Expr::ScalarFunction(call) if [FLOAT_KEY, INTERVAL_KEY].contains(&call.name()))
 }
 
-fn keys(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
+/// The keys of values of any type: equal ones look alike.
+pub(crate) fn keys_of(values: &ArrayRef) -> Result<ArrayRef> {
+    match values.data_type() {
+        DataType::Float32 | DataType::Float64 => float_keys(values),
+        DataType::Interval(_) => interval_keys(values),
+        _ => Ok(Arc::clone(values)),
+    }
+}
+
+fn float_keys(values: &ArrayRef) -> Result<ArrayRef> {
     // A sum with zero takes the sign of -0.0 away.
-    Ok(match arguments[0].data_type() {
+    Ok(match values.data_type() {
         DataType::Float32 => {
             let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
-            Arc::new(arguments[0].as_primitive::<Float32Type>().unary::<_, Float32Type>(one)) as Arc<Float32Array>
+            Arc::new(values.as_primitive::<Float32Type>().unary::<_, Float32Type>(one)) as Arc<Float32Array>
         }
         DataType::Float64 => {
             let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
-            Arc::new(arguments[0].as_primitive::<Float64Type>().unary::<_, Float64Type>(one)) as Arc<Float64Array>
+            Arc::new(values.as_primitive::<Float64Type>().unary::<_, Float64Type>(one)) as Arc<Float64Array>
         }
         other => return internal_err!("the key of a {other}"),
     })
@@ -48,7 +62,7 @@ mod tests {
     #[test]
     fn equal_floats_have_one_key() {
         let values: ArrayRef = Arc::new(Float64Array::from(vec![-0.0, 0.0, -f64::NAN, f64::NAN, -1.5]));
-        let keys = keys(&[values], &DataType::Float64).unwrap();
+        let keys = keys_of(&values).unwrap();
         let bits: Vec<u64> = keys.as_primitive::<Float64Type>().values().iter().map(|value| value.to_bits()).collect();
         assert_eq!(bits, [0.0, 0.0, f64::NAN, f64::NAN, -1.5].map(f64::to_bits));
     }

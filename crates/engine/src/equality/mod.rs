@@ -14,5 +14,5 @@ mod form;
 mod key;
 mod rule;
 
-pub(crate) use key::FLOAT_KEY;
+pub(crate) use key::{FLOAT_KEY, keys_of};
 pub(crate) use rule::OneForm;

@@ -1,5 +1,6 @@
 //! The rows of a recursive query with UNION: each is given once, whichever round has made it.
 
+use crate::equality::keys_of;
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
@@ -31,7 +32,8 @@ impl NewRows {
     pub(super) fn of(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let mut next = self.known.len();
         self.numbers.clear();
-        self.known.intern(batch.columns(), &mut self.numbers)?;
+        let keys = batch.columns().iter().map(keys_of).collect::<Result<Vec<_>>>()?;
+        self.known.intern(&keys, &mut self.numbers)?;
         self.held.try_resize(self.known.size())?;
         // New rows are numbered as they come.
         let is_new = |number: &usize| {

@@ -5,8 +5,8 @@ use crate::casts::OwnCasts;
 use crate::compile::CompilePipelines;
 use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
 use crate::datafusion::fixes::{
-    EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, SharedThresholds,
-    UnlimitOneGroup, UnwaitedJoins,
+    EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, OuterConstants,
+    SharedThresholds, UnlimitOneGroup, UnwaitedJoins,
 };
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
 use crate::equality::OneForm;
@@ -153,6 +153,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
         (OutputRequirements::new_remove_mode(), ProjectionPushdown::new(), GuardExpressions);
     let mut later = rules.split_off(at);
     later.insert(later.len().min(1), Arc::new(SharedThresholds));
+    later.insert(0, Arc::new(OuterConstants));
     later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(UnwaitedJoins), Arc::new(GatherJoinKeys)]);
     later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(StoppableOperators), Arc::new(JoinsInMemory)]);
     let seen = |rule: Rule| match rule.name() {

@@ -128,8 +128,13 @@ pub(crate) const INTERVAL_KEY: &str = "interval_key";
 
 /// The form that equal intervals share; not to be shown.
 pub(crate) fn interval_key() -> PureFunction {
-    let compute: Compute = |arguments, _| changed(arguments, |value| Ok(interval::canonical(value)));
+    let compute: Compute = |arguments, _| interval_keys(&arguments[0]);
     PureFunction::new(INTERVAL_KEY, intervals, interval_type, compute)
+}
+
+/// The forms that equal intervals share.
+pub(crate) fn interval_keys(values: &ArrayRef) -> Result<ArrayRef> {
+    changed(std::slice::from_ref(values), |value| Ok(interval::canonical(value)))
 }
 
 /// The length of an interval in nanoseconds, a month of 30 days.

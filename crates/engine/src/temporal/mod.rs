@@ -34,7 +34,7 @@ pub(crate) mod zones;
 pub(crate) use civil::{Civil, days_of};
 pub(crate) use column::{as_type, integers, kind};
 pub(crate) use dates::CompareDays;
-pub(crate) use functions::{INTERVAL_KEY, interval_key};
+pub(crate) use functions::{INTERVAL_KEY, interval_key, interval_keys};
 pub(crate) use interval::{between as interval_between, length as interval_length};
 pub(crate) use operators::TemporalOperators;
 pub(crate) use rewrite::{of_intervals, require_range};

@@ -9,7 +9,7 @@ use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::coop::{cooperative, make_cooperative};
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions, SchedulingType};
 use datafusion::physical_plan::filter_pushdown::{
@@ -26,13 +26,27 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 pub(crate) struct StoppableExec {
     input: Arc<dyn ExecutionPlan>,
+    /// Whether what the operator says of equal values, and of the order of its rows, is not passed on.
+    hides_equalities: bool,
     properties: Arc<PlanProperties>,
 }
 
 impl StoppableExec {
     pub(super) fn new(input: Arc<dyn ExecutionPlan>) -> Self {
-        let own = PlanProperties::clone(input.properties()).with_scheduling_type(SchedulingType::Cooperative);
-        Self { input, properties: Arc::new(own) }
+        Self::of(input, false)
+    }
+
+    /// Above an operator that says of columns that they are equal, or the same in all rows, and may be wrong.
+    pub(crate) fn without_equalities(input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::of(input, true)
+    }
+
+    fn of(input: Arc<dyn ExecutionPlan>, hides_equalities: bool) -> Self {
+        let mut own = PlanProperties::clone(input.properties()).with_scheduling_type(SchedulingType::Cooperative);
+        if hides_equalities {
+            own.eq_properties = EquivalenceProperties::new(input.schema());
+        }
+        Self { input, hides_equalities, properties: Arc::new(own) }
     }
 }
 
@@ -56,7 +70,8 @@ impl ExecutionPlan for StoppableExec {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+        // Else a sort is asked of the operator below, which says that its rows are in order.
+        vec![!self.hides_equalities]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -77,8 +92,10 @@ impl ExecutionPlan for StoppableExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
             (Some(input), true) => Ok(Arc::new(match options.children_properties {
-                ChildrenPropertiesMode::Keep => Self { input, properties: Arc::clone(&self.properties) },
-                ChildrenPropertiesMode::Recompute => Self::new(input),
+                ChildrenPropertiesMode::Keep => {
+                    Self { input, hides_equalities: self.hides_equalities, properties: Arc::clone(&self.properties) }
+                }
+                ChildrenPropertiesMode::Recompute => Self::of(input, self.hides_equalities),
             })),
             _ => internal_err!("what can be stopped is one operator"),
         }

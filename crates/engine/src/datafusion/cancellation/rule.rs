@@ -6,13 +6,13 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::{
     CrossJoinExec, HashJoinExec, HashJoinExecBuilder, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
 };
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use std::sync::Arc;
 
 /// Lets joins, windows, sorts and aggregations be stopped; behind all rules that look for them.
@@ -22,6 +22,14 @@ pub(crate) struct StoppableOperators;
 impl PhysicalOptimizerRule for StoppableOperators {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let stoppable = plan.transform_up(|plan| {
+            if let [input] = plan.children()[..]
+                && plan.is::<StoppableExec>()
+                && let Some(own) = input.downcast_ref::<StoppableExec>()
+            {
+                // It was above the operator before.
+                let below = own.children().into_iter().cloned().collect();
+                return Ok(Transformed::yes(replace_children_if_necessary(Arc::clone(&plan), below)?));
+            }
             let Some(own) = asking(&plan)? else { return Ok(Transformed::no(plan)) };
             Ok(Transformed::yes(Arc::new(StoppableExec::new(own)) as Arc<dyn ExecutionPlan>))
         });

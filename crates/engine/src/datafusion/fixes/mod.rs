@@ -8,6 +8,7 @@
 //! | `lists_of_columns` | `IN` with columns in its list is taken for a constant |
 //! | `one_group` | conditions about no column go below an aggregation without keys |
 //! | `ordered_strings` | `string_agg` in two orders is refused |
+//! | `outer_constants` | a sort is left out by a constant that outer joins make NULL |
 //! | `shared_thresholds` | the first rows of a union leave out better ones |
 //! | `unwaited_joins` | a join waits for a partition that nobody runs |
 //! | `zeros_in_lists` | -0.0 is not found among the 0.0 of a list |
@@ -17,6 +18,7 @@ mod joins_in_memory;
 mod lists_of_columns;
 mod one_group;
 mod ordered_strings;
+mod outer_constants;
 mod shared_thresholds;
 mod unwaited_joins;
 mod zeros_in_lists;
@@ -26,6 +28,7 @@ pub(crate) use joins_in_memory::JoinsInMemory;
 pub(crate) use lists_of_columns::ListsOfColumns;
 pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use ordered_strings::OrderedStrings;
+pub(crate) use outer_constants::OuterConstants;
 pub(crate) use shared_thresholds::SharedThresholds;
 pub(crate) use unwaited_joins::UnwaitedJoins;
 pub(crate) use zeros_in_lists::OneZero;

@@ -54,6 +54,7 @@ pub const FEATURES: &[&str] = &[
     "outer aggregates",
     "qualified stars",
     "quantified",
+    "recursion",
     "returning",
     "right joins",
     "row values",

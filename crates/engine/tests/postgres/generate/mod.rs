@@ -9,6 +9,7 @@
 //! | `window` | aggregates and window functions |
 //! | `from` | FROM with joins, derived tables, LATERAL |
 //! | `select`, `group`, `query` | queries, WITH, set operations, ORDER BY |
+//! | `recursive` | WITH RECURSIVE |
 //! | `change`, `merge` | INSERT, UPDATE, DELETE, MERGE |
 
 mod change;
@@ -18,6 +19,7 @@ mod from;
 mod group;
 mod merge;
 mod query;
+mod recursive;
 mod scope;
 mod select;
 mod subquery;

@@ -50,11 +50,19 @@ impl Maker<'_> {
     /// WITH and what it names, which can be named from here on.
     pub(super) fn with(&mut self, scope: &Scope) -> Tree {
         let mut names: Vec<String> = Vec::new();
-        let mut items = Vec::new();
+        let (mut items, mut is_recursive) = (Vec::new(), false);
         for _ in 0..self.random.between(1, 2) {
             let pool: &[&str] = if self.may("ctes of tables' names", 40) { &["t", "u", "w"] } else { &["q", "r", "c"] };
             let name = (*self.random.pick(pool)).to_owned();
             if names.contains(&name) {
+                continue;
+            }
+            if self.may("recursion", 20) {
+                let (item, columns) = self.recursive(&name);
+                items.push(item);
+                self.ctes.push(Cte { name: name.clone(), columns });
+                names.push(name);
+                is_recursive = true;
                 continue;
             }
             let list = self.may("alias lists", 25);
@@ -80,7 +88,8 @@ impl Maker<'_> {
             self.ctes.push(Cte { name: name.clone(), columns });
             names.push(name);
         }
-        Tree::Maybe(parts!["WITH ", Tree::list(", ", items), " "])
+        let word = if is_recursive { "WITH RECURSIVE " } else { "WITH " };
+        Tree::Maybe(parts![word, Tree::list(", ", items), " "])
     }
 
     fn body(&mut self, scope: &Scope, wish: &Wish<'_>) -> Body {
