@@ -11,6 +11,7 @@ use crate::{Error, Result};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, cast};
+use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, SetOperator, SetQuantifier};
 use gingham_storage::SqlState;
 use std::cell::Cell;
@@ -110,7 +111,9 @@ impl Binder<'_> {
     /// The types that the columns of a UNION of both parts have.
     fn types_of_both(&self, first: &Bound, second: &Bound) -> Result<Vec<DataType>> {
         let union = LogicalPlanBuilder::from(first.plan.clone()).union(second.plan.clone())?.build()?;
-        Ok(types_of(&self.analyzed(union)?))
+        // Not checked: what a subquery of it looks at may be around it. The whole is, in its turn.
+        let typed = |plan, rule: &Arc<dyn AnalyzerRule + Send + Sync>| rule.analyze(plan, self.state.config_options());
+        Ok(types_of(&self.state.analyzer().rules.iter().try_fold(union, typed)?))
     }
 
     /// A plan whose columns have these types.

@@ -64,6 +64,10 @@ impl AnalyzerRule for UnnestSubqueries {
     }
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
+        // A part of a statement whose types the binder asks for: the whole comes later.
+        if is_correlated(&plan)? {
+            return Ok(plan);
+        }
         if free::has_queries(&plan)? {
             let plan = Unnesting { options, names: 0, asking: Vec::new() }.whole(plan)?;
             return settled(plan);

@@ -112,6 +112,16 @@ const KINDS: &[Kind] = &[
         "WITH RECURSIVE r(i) AS (SELECT 1::BIGINT UNION ALL SELECT t.n FROM r JOIN t ON t.g = r.i % 1000) SELECT count(*) FROM r",
     ),
     kind(
+        "recursion of distinct rows",
+        "",
+        "WITH RECURSIVE r(i) AS (SELECT 1::BIGINT UNION SELECT r.i * 2 + v.n FROM r, (VALUES (0), (1)) v(n) WHERE r.i < 99999999999) SELECT count(*) FROM r",
+    ),
+    kind(
+        "shared rows without end",
+        "",
+        "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i % 1000 + 1 FROM r) SELECT count(*) FROM r x, (SELECT i FROM r LIMIT 3) y",
+    ),
+    kind(
         "shared rows",
         "",
         "WITH q AS MATERIALIZED (SELECT a.n + b.n AS x FROM t a, t b WHERE a.n + b.n < 0) SELECT count(*) FROM q x, q y",

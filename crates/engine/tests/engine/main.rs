@@ -31,6 +31,7 @@ mod percentiles;
 mod pipelines;
 mod predicate_order;
 mod prepared;
+mod recursion;
 mod registered;
 mod repeated;
 #[path = "../../../../tests/support/rows.rs"]

@@ -38,15 +38,32 @@ struct Statement {
 }
 
 fn statement(random: &mut Generator) -> Statement {
-    let sql = match random.between(0, 9) {
+    let sql = match random.between(0, 10) {
         0..=2 => return finished(random, pairs),
         3..=4 => return finished(random, equal),
         5 => return finished(random, tested),
         6..=7 => grouped(random, "a"),
         8 => return windowed(random),
+        9 => recursive(random),
         _ => sets(random),
     };
     Statement { sql, ordered: false }
+}
+
+/// A recursive query whose rounds are large, or whose rows are, and what two readers count of it.
+fn recursive(random: &mut Generator) -> String {
+    let (first, steps) = *random.pick(&[("e", 6), ("w", 3), ("a WHERE g < 30", 1)]);
+    let (kind, all) = (*random.pick(&["JOIN", "JOIN", "LEFT JOIN"]), *random.pick(&["", " ALL"]));
+    let second = *random.pick(&["a", "b"]);
+    let rows = format!(
+        "WITH RECURSIVE r (id, k, s, d) AS (SELECT id, k, s, 0 FROM {first} UNION{all} SELECT q.id, q.k, q.s, r.d + 1
+            FROM r {kind} {second} q ON q.k = r.id * 3 % 30011 WHERE r.d < {steps})"
+    );
+    match random.between(0, 2) {
+        0 => format!("{rows} SELECT d, count(*), count(id), sum(k), max(s) FROM r GROUP BY d"),
+        1 => format!("{rows} SELECT x.d, count(*) FROM r x JOIN r y ON x.id = y.id AND x.d = y.d + 1 GROUP BY x.d"),
+        _ => format!("{rows} SELECT id, s, d FROM r WHERE id % 5 = 1"),
+    }
 }
 
 /// A join as it is, sorted, grouped, or only counted.

@@ -67,13 +67,11 @@ fn zeros_of_lists_are_told_apart_by_their_sign() {
 #[test]
 fn constants_of_outer_joins_are_taken_for_sorted() {
     let sql = "SELECT y FROM (VALUES (true), (false)) AS t(f) LEFT JOIN (SELECT 1 AS y) AS u ON f ORDER BY y DESC NULLS FIRST";
-    assert_ne!(plain(sql).map(|rows| rows.len()), Ok(0));
-    let asked = plain(sql);
-    assert_ne!(asked, Ok(vec!["".to_owned(), "1".to_owned()]), "fixes/outer_constants.rs can go");
-    assert_eq!(ours(sql), ["NULL", "1"]);
+    assert_ne!(plain(sql), Ok(vec!["".to_owned(), "1".to_owned()]), "fixes/outer_constants.rs can go");
+    assert_eq!(ours(sql), ["", "1"]);
     // An equality of the side without a partner.
     let sql = "SELECT u.k FROM (VALUES (1), (2)) AS t(k) LEFT JOIN (SELECT k FROM (VALUES (1), (3)) AS v(k) WHERE k = 1) AS u ON t.k = u.k OR t.k < 0 ORDER BY u.k DESC";
-    assert_eq!(ours(sql), ["NULL", "1"]);
+    assert_eq!(ours(sql), ["", "1"]);
 }
 
 #[test]
