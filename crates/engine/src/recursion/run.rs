@@ -134,6 +134,8 @@ impl Run {
         if partitions > 1 && !alone {
             return CoalescePartitionsExec::new(Arc::clone(&self.step)).execute(0, Arc::clone(&self.context));
         }
+        // Few rows are one batch, that of the first partition; of nothing such a step makes nothing.
+        let partitions = if alone && self.kind == StepKind::Plain { 1 } else { partitions };
         let start = |partition| self.step.execute(partition, Arc::clone(&self.context));
         let parts = (0..partitions).map(start).collect::<Result<Vec<_>>>()?;
         let rows = futures::stream::iter(parts).flatten();

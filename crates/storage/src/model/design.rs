@@ -26,6 +26,7 @@ pub fn is_page_size(bytes: u32) -> bool {
 
 pub use gingham_kernels::packing::Packing;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fmt;
 
 /// Records of a segment of the vertical packings, unless a design says otherwise: the bits of a 512-bit register.
@@ -297,11 +298,12 @@ impl Design {
                 resolved.push(Group { columns: members, layout });
             }
         };
+        let (known, mut named): (HashSet<ColumnId>, _) = (columns.iter().copied().collect(), HashSet::new());
         for group in &self.groups {
-            add(group.columns.iter().copied().filter(|column| columns.contains(column)).collect(), group.layout);
+            add(group.columns.iter().copied().filter(|column| known.contains(column)).collect(), group.layout);
+            named.extend(group.columns.iter().copied());
         }
-        let named = |column: &ColumnId| self.groups.iter().any(|group| group.columns.contains(column));
-        add(columns.iter().copied().filter(|column| !named(column)).collect(), self.layout);
+        add(columns.iter().copied().filter(|column| !named.contains(column)).collect(), self.layout);
         resolved
     }
 

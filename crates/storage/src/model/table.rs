@@ -157,7 +157,9 @@ impl TableDefinition {
 
     /// The column of that number.
     pub fn column_by_id(&self, id: ColumnId) -> Option<&ColumnDefinition> {
-        self.columns.iter().find(|column| column.id == id)
+        // Most often they lie in the order of their numbers, less those that were dropped.
+        let (before, behind) = self.columns.split_at(self.columns.len().min(id as usize));
+        before.iter().rev().chain(behind).find(|column| column.id == id)
     }
 
     /// Whether it has a PRIMARY KEY, UNIQUE or REFERENCES.

@@ -19,12 +19,15 @@ use crate::{ColumnId, Error, Result, TableDefinition};
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, RecordBatch, UInt32Array, downcast_primitive};
 use arrow::compute::{concat_batches, interleave, take_record_batch};
 use gingham_kernels::Isa;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A column of a segment is written anew when that is at most so many times as many values as whole new records would be. A
 /// value costs about half as much where it lies among its neighbours, and records that stay leave nothing behind.
 const CHEAPER: usize = 2;
+/// Where all records lie in the delta, columns are read alone when the table has at least so many times as many.
+const FEW_OF_MANY: usize = 8;
 /// Records that are read to be written elsewhere, at a time.
 const TOGETHER: usize = 1 << 16;
 
@@ -106,8 +109,10 @@ impl TableSnapshot {
         let bounded = |column: &ColumnId| {
             definition.column_by_id(*column).is_none_or(|column| is_bounded(&definition.design, column))
         };
+        // The delta's records are written whole: they are read so at once where most of their columns change.
+        let is_cheaper = !self.segments.is_empty() || columns.len() * FEW_OF_MANY <= definition.columns.len();
         self.heap.is_none()
-            && !self.segments.is_empty()
+            && is_cheaper
             && !columns.iter().any(|column| definition.sort_by.contains(column) || bounded(column))
     }
 
@@ -115,12 +120,11 @@ impl TableSnapshot {
     fn written_with(&self, columns: &[ColumnId]) -> Arc<TableDefinition> {
         let mut definition = TableDefinition::clone(&self.definition);
         let all: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
+        let changed: HashSet<ColumnId> = columns.iter().copied().collect();
         let groups = definition.design.resolve(&all);
-        let touched = |id: &ColumnId| {
-            let own = groups.iter().find(|group| group.columns.contains(id));
-            own.is_some_and(|group| group.columns.iter().any(|column| columns.contains(column)))
-        };
-        definition.columns.retain(|column| touched(&column.id));
+        let touched = groups.iter().filter(|group| group.columns.iter().any(|column| changed.contains(column)));
+        let touched: HashSet<ColumnId> = touched.flat_map(|group| group.columns.iter().copied()).collect();
+        definition.columns.retain(|column| touched.contains(&column.id));
         Arc::new(definition)
     }
 }
