@@ -6,7 +6,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Layouts of tables, half of them in heap pages.
-const LAYOUTS: [&str; 8] = ["nsm", "dsm", "pax", "pax", "column", "row", "mempax(7)", "byteslice"];
+const LAYOUTS: [&str; 13] = [
+    "nsm",
+    "dsm",
+    "pax",
+    "pax",
+    "column",
+    "row",
+    "mempax(7)",
+    "byteslice",
+    "vbp",
+    "hbp",
+    "bit_packed",
+    "dense_column",
+    "super_tuple",
+];
 
 /// All tables by name.
 pub type State = BTreeMap<String, Table>;

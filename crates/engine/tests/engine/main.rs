@@ -16,6 +16,7 @@ mod definitions;
 mod designs;
 mod dynamic_filters;
 mod evaluated;
+mod files;
 mod filtered;
 mod floats;
 #[path = "../random/generator.rs"]
