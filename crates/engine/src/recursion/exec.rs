@@ -1,6 +1,6 @@
 //! The operator of a recursive query.
 
-use crate::recursion::round::{Round, RoundExec, RoundId};
+use crate::recursion::round::{RoundExec, RoundId, WorkingRound};
 use crate::recursion::run::Run;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::internal_err;
@@ -69,7 +69,7 @@ impl RecursionExec {
     }
 
     /// The plan of a step whose readers of the round look at `round`. It has nothing in common with other runs.
-    fn step_over(&self, round: &Arc<Round>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn step_over(&self, round: &Arc<WorkingRound>) -> Result<Arc<dyn ExecutionPlan>> {
         let own = Arc::clone(&self.step).transform_up(|plan| match plan.downcast_ref::<RoundExec>() {
             Some(reader) if reader.id() == self.id => {
                 Ok(Transformed::yes(Arc::new(reader.over(round)) as Arc<dyn ExecutionPlan>))
@@ -150,7 +150,7 @@ impl ExecutionPlan for RecursionExec {
             return internal_err!("a recursive query has one partition, not {partition}");
         }
         let schema = self.schema();
-        let round = Arc::new(Round::new(&schema, &context));
+        let round = Arc::new(WorkingRound::new(&schema, &context));
         let step = self.step_over(&round)?;
         let first = self.first.execute(0, Arc::clone(&context))?;
         let run = Run::new((&self.name, self.id), (first, step), round, self.is_distinct, &self.metrics, context)?;

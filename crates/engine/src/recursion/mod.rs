@@ -13,7 +13,8 @@
 //! | `run` | a run of it, round by round |
 //! | `round` | the rows of a round, and the operator that reads them |
 //! | `distinct` | the rows of UNION |
-//! | `builds` | joins in a step: the side that reads no round is built once |
+//! | `step` | a step from round to round |
+//! | `builds` | the rule that chooses the sides of joins in a step |
 
 mod builds;
 mod distinct;
@@ -21,6 +22,7 @@ mod exec;
 mod node;
 mod round;
 mod run;
+mod step;
 
 pub(crate) use builds::BuildOnce;
 pub(crate) use node::{OwnPlanner, Recursions};

@@ -39,15 +39,15 @@ impl RoundId {
 }
 
 /// The round that a run has come to, for the readers in its step.
-pub(super) struct Round {
+pub(super) struct WorkingRound {
     schema: SchemaRef,
     spills: SpillManager,
     rows: Mutex<Arc<KeptRound>>,
 }
 
-impl fmt::Debug for Round {
+impl fmt::Debug for WorkingRound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Round").finish_non_exhaustive()
+        f.debug_struct("WorkingRound").finish_non_exhaustive()
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) struct RoundRows {
     file: Option<Spilling>,
 }
 
-impl Round {
+impl WorkingRound {
     /// A round of no rows.
     pub(super) fn new(schema: &SchemaRef, context: &TaskContext) -> Self {
         let metrics = SpillMetrics::new(&ExecutionPlanMetricsSet::new(), 0);
@@ -167,7 +167,7 @@ pub(crate) struct RoundExec {
     /// Which columns it reads.
     columns: Vec<usize>,
     /// The round, once a run has begun.
-    round: Option<Arc<Round>>,
+    round: Option<Arc<WorkingRound>>,
     properties: Arc<PlanProperties>,
 }
 
@@ -198,7 +198,7 @@ impl RoundExec {
     }
 
     /// A reader of the rounds of a run.
-    pub(super) fn over(&self, round: &Arc<Round>) -> Self {
+    pub(super) fn over(&self, round: &Arc<WorkingRound>) -> Self {
         let (name, columns, properties) = (self.name.clone(), self.columns.clone(), Arc::clone(&self.properties));
         Self { id: self.id, name, columns, round: Some(Arc::clone(round)), properties }
     }

@@ -1,8 +1,8 @@
 //! A run of a recursive query, round by round.
 
-use crate::recursion::builds::{StepKind, renewed};
 use crate::recursion::distinct::NewRows;
-use crate::recursion::round::{FEW, Round, RoundId, RoundRows};
+use crate::recursion::round::{FEW, RoundId, RoundRows, WorkingRound};
+use crate::recursion::step::{StepKind, renewed};
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
@@ -36,7 +36,7 @@ pub(super) struct Run {
     id: RoundId,
     kind: StepKind,
     /// What the step reads.
-    round: Arc<Round>,
+    round: Arc<WorkingRound>,
     /// Steps so far.
     steps: usize,
     /// The rows of the next round.
@@ -53,7 +53,7 @@ impl Run {
     pub(super) fn new(
         (name, id): (&str, RoundId),
         (first, step): (SendableRecordBatchStream, Arc<dyn ExecutionPlan>),
-        round: Arc<Round>,
+        round: Arc<WorkingRound>,
         is_distinct: bool,
         metrics: &ExecutionPlanMetricsSet,
         context: Arc<TaskContext>,

@@ -57,7 +57,7 @@ fn the_table_of_a_join_is_built_once() {
     }
 }
 
-/// Of rows without end those are made that somebody reads, in each run of a plan that is kept.
+/// Rows without end are made as far as somebody reads them, in each run of a plan that is kept.
 #[test]
 fn readers_of_rows_without_end_get_theirs() {
     let connection = connect();
