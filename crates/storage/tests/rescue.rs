@@ -16,14 +16,18 @@ use std::sync::Arc;
 type Contents = BTreeMap<String, Vec<(Option<i64>, String)>>;
 
 fn contents(store: &Arc<Store>) -> Contents {
-    let snapshot = store.pinned().unwrap();
+    readable(store).unwrap()
+}
+
+fn readable(store: &Arc<Store>) -> Result<Contents, Error> {
+    let snapshot = store.pinned()?;
     assert!(snapshot.damaged.is_empty(), "a table can't be read");
     let sorted = |table| {
-        let mut rows = rows(table).unwrap();
+        let mut rows = rows(table)?;
         rows.sort();
-        rows
+        Ok::<_, Error>(rows)
     };
-    snapshot.tables.iter().map(|(name, table)| (name.table.clone(), sorted(table))).collect()
+    snapshot.tables.iter().map(|(name, table)| Ok((name.table.clone(), sorted(table)?))).collect()
 }
 
 /// Few records, so that a commit changes them.
@@ -152,7 +156,7 @@ fn judge(to: &Path, report: &RescueReport, states: &[Contents]) -> Result<bool, 
     if let Some(error) = checked.errors.first() {
         return Err(format!("check: {error}"));
     }
-    let found = contents(&store);
+    let found = readable(&store).map_err(|error| format!("it can't be read: {error}"))?;
     let latest = states.len() - 1;
     // An older commit is told.
     let allowed = if report.notes.is_empty() { latest..=latest } else { latest.saturating_sub(1)..=latest };

@@ -24,10 +24,14 @@ pub fn verify(path: &Path, create: bool, allowed: &[&State]) -> Result<usize, St
     let mut found = Vec::with_capacity(names.len());
     for name in names {
         let lines = rows(&connection, &format!("SELECT * FROM {name} ORDER BY id"))?;
-        found.push((name, lines));
+        // A table without records may have a column more, too.
+        let count = format!("SELECT count(*) FROM information_schema.columns WHERE table_name = '{name}'");
+        let columns =
+            rows(&connection, &count)?.concat().parse().map_err(|_| format!("no count of {name}'s columns"))?;
+        found.push(FoundTable { name, columns, lines });
     }
     let number = allowed.iter().position(|state| is(state, &found)).ok_or_else(|| difference(allowed, &found))?;
-    let counts: Vec<String> = found.iter().map(|(name, lines)| format!("{name}|{}", lines.len())).collect();
+    let counts: Vec<String> = found.iter().map(|table| format!("{}|{}", table.name, table.lines.len())).collect();
     expect(&connection, "SELECT table_name, rows FROM gingham_tables ORDER BY table_name", &counts)?;
     for (name, table) in allowed[number] {
         summaries(&connection, name, table)?;
@@ -35,21 +39,38 @@ pub fn verify(path: &Path, create: bool, allowed: &[&State]) -> Result<usize, St
     Ok(number)
 }
 
-fn is(state: &State, found: &[(String, Vec<String>)]) -> bool {
-    let same = |((name, table), (other, lines)): ((&String, &Table), &(String, Vec<String>))| {
-        name == other && table.rows.len() == lines.len() && table.lines() == *lines
+/// A table as it is.
+struct FoundTable {
+    name: String,
+    columns: usize,
+    lines: Vec<String>,
+}
+
+fn is(state: &State, found: &[FoundTable]) -> bool {
+    let same = |((name, table), other): ((&String, &Table), &FoundTable)| {
+        *name == other.name
+            && table.columns() == other.columns
+            && table.rows.len() == other.lines.len()
+            && table.lines() == other.lines
     };
     state.len() == found.len() && state.iter().zip(found).all(same)
 }
 
 /// In a few words what was found and what was expected.
-fn difference(allowed: &[&State], found: &[(String, Vec<String>)]) -> String {
-    let found: Vec<String> = found.iter().map(|(name, lines)| format!("{name}: {} rows", lines.len())).collect();
+fn difference(allowed: &[&State], found: &[FoundTable]) -> String {
+    let told = |table: &FoundTable| format!("{}: {} rows of {}", table.name, table.lines.len(), table.columns);
+    let counts: Vec<String> = found.iter().map(told).collect();
     let state = |state: &&State| -> String {
-        state.iter().map(|(name, table)| format!("{name}: {} rows ", table.rows.len())).collect()
+        let tables = state.iter().map(|(name, table)| format!("{name}: {} rows ", table.rows.len()));
+        let first = found.iter().find_map(|FoundTable { name, lines, .. }| {
+            let expected = state.get(name)?.lines();
+            let at = (0..lines.len().max(expected.len())).find(|at| lines.get(*at) != expected.get(*at))?;
+            Some(format!("; record {at} of {name} is {:?}, not {:?}", lines.get(at), expected.get(at)))
+        });
+        tables.chain(first).collect()
     };
     let allowed: Vec<String> = allowed.iter().map(state).collect();
-    format!("it holds [{}], and should one of {allowed:?}", found.join(", "))
+    format!("it holds [{}], and should one of {allowed:?}", counts.join(", "))
 }
 
 /// Holds what is known of a table without its rows, and looking up single values, against the rows.

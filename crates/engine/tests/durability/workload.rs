@@ -45,6 +45,11 @@ impl Table {
         Self { rows: Arc::default(), keyed, heap, indexed: false, added: 0 }
     }
 
+    /// How many columns it has.
+    pub fn columns(&self) -> usize {
+        3 + self.added
+    }
+
     /// The rows as a query of all columns in the order of `id` shows them.
     pub fn lines(&self) -> Vec<String> {
         let added: String = (1..=self.added).map(|column| format!("|{column}")).collect();

@@ -65,6 +65,8 @@ impl Store {
         if found.pages_are_whole {
             let checked = self.check_indexes(&mut report);
             told(&mut report, checked)?;
+            let checked = self.check_long_values(&mut report);
+            told(&mut report, checked)?;
         }
         report.errors.extend(oddities);
         for (table, segment) in found.segments {

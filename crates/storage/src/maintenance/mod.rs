@@ -5,7 +5,7 @@
 //! | `merge` | OPTIMIZE: delta and small segments become full ones |
 //! | `layout_rewrite`, `page_rewrite` | changes of layout: segments anew, and into heap pages or out of them |
 //! | `vacuum` | the catalog's file without free pages |
-//! | `check`, `check_pages`, `check_indexes` | every checksum, and what refers to what; heap pages and their indexes |
+//! | `check`, `check_pages`, `check_indexes`, `check_records` | every checksum, and what refers to what; heap pages, their indexes and long values |
 //! | `report` | what a check found |
 //! | `backup` | a consistent copy while the database is in use |
 
@@ -13,6 +13,7 @@ pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod check_indexes;
 pub(crate) mod check_pages;
+pub(crate) mod check_records;
 pub(crate) mod layout_rewrite;
 pub(crate) mod merge;
 pub(crate) mod page_rewrite;

@@ -5,11 +5,11 @@ use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::index_entries::entry_head;
 use crate::lmdb::records::{self, TableRecord};
 use crate::maintenance::check_pages::page_columns;
+use crate::maintenance::check_records::each_record;
 use crate::open::shared::Store;
 use crate::pages::attribute::PageSchema;
 use crate::rescue::columns::Mended;
 use crate::rescue::copy::Copied;
-use crate::snapshot::heap::reader::HeapReader;
 use crate::{Datum, Result, TableId};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -23,6 +23,9 @@ pub(super) fn mend(store: &Arc<Store>, table: TableId, copied: &Copied, changed:
     let record = environment.read(|transaction| records::existing(&environment, transaction, table))?;
     let heap = record.pages()?.clone();
     if let Some(why) = damage(&record, &heap, copied) {
+        return write_anew(store, &record, &heap, why, changed);
+    }
+    if let Some(why) = unreadable(store, table)? {
         return write_anew(store, &record, &heap, why, changed);
     }
     let lacks = |number: u32| copied.entries.get(&(record.prefix(), number)).copied().unwrap_or(0) != heap.rows;
@@ -55,6 +58,21 @@ fn damage(record: &TableRecord, heap: &HeapRecord, copied: &Copied) -> Option<St
     }
 }
 
+/// Why a record can't be read. A damaged page of the catalog may lead to another page in the place of one that has long values
+/// alone, and nothing but the records that have these misses them.
+fn unreadable(store: &Arc<Store>, table: TableId) -> Result<Option<String>> {
+    let mut why = None;
+    let reader = store.heap(table)?;
+    let all: Vec<usize> = reader.schema().places().collect();
+    each_record(&reader, &all, &mut |record| {
+        if let (Err(error), None) = (record, &why) {
+            why = Some(error.to_string());
+        }
+        Ok(())
+    })?;
+    Ok(why)
+}
+
 /// Writes the records that can be read into new pages.
 fn write_anew(
     store: &Arc<Store>,
@@ -77,8 +95,9 @@ fn write_anew(
             transaction.heap(table, |heap| waiting.drain(..).try_for_each(|record| heap.insert(&record).map(drop)))
         })
     };
-    each_record(&reader, &mut |record| {
-        waiting.push(record);
+    let all: Vec<usize> = reader.schema().places().collect();
+    each_record(&reader, &all, &mut |record| {
+        waiting.extend(record);
         if waiting.len() < TOGETHER { Ok(()) } else { flush(&mut waiting) }
     })?;
     flush(&mut waiting)?;
@@ -88,29 +107,4 @@ fn write_anew(
         return Ok(Mended { rows, lost: Some(0), why: None });
     }
     Ok(Mended { rows, lost: Some(lost), why: Some(why) })
-}
-
-/// Calls `visit` with each record that can be read.
-fn each_record(reader: &HeapReader, visit: &mut dyn FnMut(Vec<Datum>) -> Result<()>) -> Result<()> {
-    let all: Vec<usize> = reader.schema().places().collect();
-    for zone in 0..reader.zones() {
-        let ids: Vec<u64> = match reader.zone(zone) {
-            Ok(zone) => {
-                let live = zone.live_rows();
-                let is_live = |row: &usize| live.as_ref().is_none_or(|live| live[row / 64] >> (row % 64) & 1 == 1);
-                (0..zone.rows()).filter(is_live).map(|row| zone.id_of_row(row)).collect()
-            }
-            Err(error) if error.is_of_bytes() => continue,
-            Err(error) => return Err(error),
-        };
-        for id in ids {
-            match reader.values(id, &all) {
-                Ok(Some(record)) => visit(record)?,
-                Ok(None) => {}
-                Err(error) if error.is_of_bytes() => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    Ok(())
 }
