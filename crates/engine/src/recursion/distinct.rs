@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The rows so far, in a hash table.
 pub(super) struct NewRows {
     known: Box<dyn GroupValues>,
-    /// Its bytes, of the memory limit.
+    /// The table's bytes, of the memory limit.
     held: MemoryReservation,
     /// The number of each row of a batch among the known ones.
     numbers: Vec<usize>,

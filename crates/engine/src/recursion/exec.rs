@@ -63,7 +63,7 @@ impl RecursionExec {
         Ok(Self { name, id, first, step: step.data, is_distinct, metrics, properties })
     }
 
-    /// Which rounds its step reads.
+    /// The number of the rounds that the step reads.
     pub(super) fn id(&self) -> RoundId {
         self.id
     }

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::DFSchemaRef;
 use datafusion::common::internal_datafusion_err;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
@@ -68,6 +68,15 @@ impl OptimizerRule for Recursions {
     }
 
     fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let mut any = false;
+        plan.apply_with_subqueries(|node| {
+            any |= matches!(node, LogicalPlan::RecursiveQuery(_));
+            Ok(if any { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        // Most plans have none, and are not made anew.
+        if !any {
+            return Ok(Transformed::no(plan));
+        }
         plan.transform_up_with_subqueries(|node| match node {
             LogicalPlan::RecursiveQuery(query) => {
                 Ok(Transformed::yes(LogicalPlan::Extension(Extension { node: Arc::new(Recursion { query }) })))

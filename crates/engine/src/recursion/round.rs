@@ -164,7 +164,7 @@ impl RoundRows {
 pub(crate) struct RoundExec {
     id: RoundId,
     name: String,
-    /// Which columns it reads.
+    /// The columns that are read.
     columns: Vec<usize>,
     /// The round, once a run has begun.
     round: Option<Arc<WorkingRound>>,

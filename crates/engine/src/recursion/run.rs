@@ -27,7 +27,7 @@ const BUILD_ANEW: usize = 16384;
 /// for at most this part of all steps.
 const GIVEN_BEFORE: usize = 4;
 
-/// What a run has come to.
+/// A run, with the round that it has come to.
 pub(super) struct Run {
     schema: SchemaRef,
     /// The part, or the step, whose rows come.
@@ -35,7 +35,7 @@ pub(super) struct Run {
     step: Arc<dyn ExecutionPlan>,
     id: RoundId,
     kind: StepKind,
-    /// What the step reads.
+    /// The round that the step reads.
     round: Arc<WorkingRound>,
     /// Steps so far.
     steps: usize,

@@ -1,4 +1,4 @@
-//! What becomes of a step from round to round: which of its operators begin anew, and which tables of joins serve all steps.
+//! A step from round to round: which of its operators begin anew, and which tables of joins serve all steps.
 
 use crate::datafusion::cancellation::StoppableExec;
 use crate::recursion::round::{RoundExec, RoundId};
@@ -53,12 +53,12 @@ pub(super) fn renewed(plan: &Arc<dyn ExecutionPlan>, id: RoundId) -> Result<Arc<
     plan.reset_state()
 }
 
-/// What a step, or a part of one, is made of.
+/// Steps, and parts of them, by what they are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum StepKind {
     /// Operators that look at one row after the other and remember none, and tables that serve all steps: it may run again as it is.
     Plain,
-    /// It reads nothing but rounds and tables that serve all steps: it is done in no time for few rows.
+    /// Operators that read nothing but rounds and tables that serve all steps: for few rows they are done in no time.
     Light,
     Any,
 }

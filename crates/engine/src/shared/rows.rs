@@ -23,7 +23,7 @@ const LEAST_FILE_BYTES: usize = 8 << 20;
 /// The rows of a plan, part by part: those of its partitions, each of which a task makes.
 pub(super) struct KeptRows {
     parts: Vec<Arc<KeptPart>>,
-    /// They end with the rows.
+    /// The tasks, which end with the rows.
     _making: JoinSet<()>,
 }
 
@@ -84,7 +84,7 @@ impl KeptRows {
     }
 }
 
-/// What makes the rows of a part.
+/// The maker of a part's rows.
 struct Maker {
     part: Arc<KeptPart>,
     rows: SendableRecordBatchStream,
@@ -92,7 +92,7 @@ struct Maker {
     held: MemoryReservation,
     /// Batches so far.
     made: usize,
-    /// Those of them that are in files.
+    /// Batches that are in files.
     in_files: usize,
     /// Bytes so far.
     bytes: usize,

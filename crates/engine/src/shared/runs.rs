@@ -1,4 +1,4 @@
-//! What each run of a statement has of shared rows: a part of the run's context. Tasks that make rows run in a copy of that
+//! The shared rows of each run of a statement: a part of the run's context. Tasks that make rows run in a copy of that
 //! context; they end with the run's own.
 
 use crate::shared::rows::KeptRows;
@@ -26,7 +26,7 @@ impl fmt::Debug for SharedRuns {
 }
 
 impl SharedRuns {
-    /// None so far, for the context of a run.
+    /// A run without shared rows so far, for its context.
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self { kept: Arc::new(Mutex::new(Some(HashMap::new()))), is_own: true })
     }
