@@ -6,7 +6,7 @@ use crate::compile::CompilePipelines;
 use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
 use crate::datafusion::fixes::{
     EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, OuterConstants,
-    SharedThresholds, UnlimitOneGroup, UnwaitedJoins,
+    SharedThresholds, UnlimitOneGroup, UnwaitedJoins, WholeKeys,
 };
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
 use crate::equality::OneForm;
@@ -122,6 +122,9 @@ fn optimizer_rules() -> Vec<Logical> {
                 let own: [Logical; 2] = [Arc::new(temporal::CompareDays), Arc::new(EqualWindows)];
                 rules.push(only_where_wanted(rule));
                 rules.extend(own);
+            }
+            name if WholeKeys::is_for(name) => {
+                rules.extend([Arc::new(WholeKeys) as Logical, only_where_wanted(rule)])
             }
             _ => rules.push(only_where_wanted(rule)),
         }

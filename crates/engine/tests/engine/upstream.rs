@@ -75,6 +75,27 @@ fn constants_of_outer_joins_are_taken_for_sorted() {
 }
 
 #[test]
+fn part_of_the_keys_of_groups_is_taken_for_unique() {
+    let tables = "CREATE TABLE t (p INTEGER PRIMARY KEY, id BIGINT NOT NULL); INSERT INTO t VALUES (0, 0), (1, 1);
+        CREATE TABLE u (a INTEGER PRIMARY KEY); INSERT INTO u VALUES (1)";
+    let sql = "SELECT u.a FROM u LEFT JOIN (SELECT a, id FROM u, t GROUP BY a, id) AS s ON s.a = u.a";
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("threads");
+    let context = SessionContext::new();
+    let rows = |sql: &str| {
+        let batches = runtime.block_on(async { context.sql(sql).await?.collect().await }).expect("rows");
+        batches.iter().map(|batch| batch.num_rows()).sum::<usize>()
+    };
+    tables.split(';').for_each(|statement| _ = rows(statement));
+    assert_ne!(rows(sql), 2, "fixes/whole_keys.rs can go");
+    let connection = Database::in_memory().expect("a database").connect();
+    connection.execute(tables).expect("tables");
+    assert_eq!(crate::rows(&connection, sql), ["1", "1"]);
+    let sql = "SELECT p FROM u LEFT JOIN t ON TRUE LEFT JOIN LATERAL (SELECT 1 AS k FROM t WHERE 1 IS NOT DISTINCT FROM a
+        GROUP BY t.id) AS x ON TRUE ORDER BY p";
+    assert_eq!(crate::rows(&connection, sql), ["0", "0", "1", "1"]);
+}
+
+#[test]
 fn first_rows_of_a_union_leave_out_better_ones() {
     let sql = "SELECT 2 AS a, 5 AS b FROM (VALUES (1), (1)) AS y(id) UNION ALL SELECT p, 1 FROM (VALUES (4), (5)) AS t(p) ORDER BY b, a LIMIT 2";
     let asked: Vec<_> = (0..20).map(|_| plain(sql).map(|rows| rows.concat().replace(' ', ""))).collect();

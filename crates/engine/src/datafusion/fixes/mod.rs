@@ -11,6 +11,7 @@
 //! | `outer_constants` | a sort is left out by a constant that outer joins make NULL |
 //! | `shared_thresholds` | the first rows of a union leave out better ones |
 //! | `unwaited_joins` | a join waits for a partition that nobody runs |
+//! | `whole_keys` | a part of the keys of groups is said to be unique |
 //! | `zeros_in_lists` | -0.0 is not found among the 0.0 of a list |
 
 mod equal_windows;
@@ -21,6 +22,7 @@ mod ordered_strings;
 mod outer_constants;
 mod shared_thresholds;
 mod unwaited_joins;
+mod whole_keys;
 mod zeros_in_lists;
 
 pub(crate) use equal_windows::EqualWindows;
@@ -31,4 +33,5 @@ pub(crate) use ordered_strings::OrderedStrings;
 pub(crate) use outer_constants::OuterConstants;
 pub(crate) use shared_thresholds::SharedThresholds;
 pub(crate) use unwaited_joins::UnwaitedJoins;
+pub(crate) use whole_keys::WholeKeys;
 pub(crate) use zeros_in_lists::OneZero;

@@ -6,6 +6,7 @@
 //! changes something, or a look at the plan finds what rules may still do something about. Why:
 //! docs/decisions/0023-planning-time.md.
 
+use crate::datafusion::fixes::WholeKeys;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -53,13 +54,15 @@ impl OptimizerRule for MorePasses {
         let (mut plan, mut changed) = (plan, false);
         for _ in 0..MORE {
             // Joins that came of subqueries, or have their keys only now, of which one side only is asked for.
-            let joins = EliminateJoin::new().rewrite(plan, config)?;
+            let plan_with_keys = WholeKeys.rewrite(plan, config)?.data;
+            let joins = EliminateJoin::new().rewrite(plan_with_keys, config)?;
             plan = match (may_gain(&joins.data), joins.transformed) {
                 (true, _) => self.rules.optimize(joins.data, config, |_, _| {})?,
                 // A side that is only looked for gives no columns, and may be looked for elsewhere, so that another one is only
                 // looked for. Other rules have no say in that.
                 (false, true) => {
-                    let fewer = OptimizeProjections::new().rewrite(joins.data, config)?.data;
+                    let keyed = WholeKeys.rewrite(joins.data, config)?.data;
+                    let fewer = OptimizeProjections::new().rewrite(keyed, config)?.data;
                     self.order.rewrite(fewer, config)?.data
                 }
                 (false, false) => return Ok(Transformed::new_transformed(joins.data, changed)),
