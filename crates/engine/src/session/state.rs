@@ -5,7 +5,7 @@ use crate::casts::OwnCasts;
 use crate::compile::CompilePipelines;
 use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
 use crate::datafusion::fixes::{
-    EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, OuterConstants,
+    ComparedKeys, EqualFunctions, EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, OuterConstants,
     SharedThresholds, UnlimitOneGroup, UnwaitedJoins, WholeKeys,
 };
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
@@ -131,7 +131,7 @@ fn optimizer_rules() -> Vec<Logical> {
     }
     rules.push(Arc::new(OneZero));
     let mut rules = in_passes(rules, Arc::new(JoinOrder));
-    rules.extend([Arc::new(AskingWindows) as Logical, Arc::new(Recursions)]);
+    rules.extend([Arc::new(ComparedKeys) as Logical, Arc::new(AskingWindows), Arc::new(Recursions)]);
     rules.push(Arc::new(PlanShared::new(rules.clone())));
     rules
 }
@@ -156,7 +156,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
         (OutputRequirements::new_remove_mode(), ProjectionPushdown::new(), GuardExpressions);
     let mut later = rules.split_off(at);
     later.insert(later.len().min(1), Arc::new(SharedThresholds));
-    later.insert(0, Arc::new(OuterConstants));
+    later.splice(0..0, [Arc::new(OuterConstants) as Rule, Arc::new(EqualFunctions)]);
     later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(UnwaitedJoins), Arc::new(GatherJoinKeys)]);
     later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(StoppableOperators), Arc::new(JoinsInMemory)]);
     let seen = |rule: Rule| match rule.name() {

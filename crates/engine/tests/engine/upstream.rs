@@ -29,6 +29,18 @@ fn equal_windows_are_refused() {
 }
 
 #[test]
+fn windows_by_comparisons_of_functions_are_refused() {
+    let by = |key: &str| format!("SELECT x, count(*) OVER (PARTITION BY {key} ORDER BY x) FROM (VALUES (1, 2), (2, 5)) AS t(x, y)");
+    let sql = by("nullif(x, 1) > y");
+    assert!(plain(&sql).is_err(), "fixes/compared_keys.rs can go: {:?}", plain(&sql));
+    assert_eq!(ours(&sql), ["1|1", "2|1"]);
+    assert_eq!(ours(&by("x IS NOT DISTINCT FROM CASE y WHEN 5 THEN 2 END")), ["1|1", "2|1"]);
+    assert_eq!(ours(&by("nullif(x, 7) < 9 AND nullif(y, 3) > 1, y < 9")), ["1|1", "2|2"]);
+    let sql = by("y").replace("AS t(x, y)", "AS t(x, y) WHERE power(x, 2) + 1 = y");
+    assert_eq!(ours(&sql), ["1|1", "2|1"]);
+}
+
+#[test]
 fn lists_of_columns_are_taken_for_constants() {
     let of = |condition: &str| format!("SELECT x FROM (VALUES (1, true), (2, false)) AS t(x, f) WHERE {condition}");
     let sql = of("INTERVAL '1 day' IN (CASE WHEN f THEN INTERVAL '1 day' END, INTERVAL '2 days')");
