@@ -37,5 +37,5 @@ pub(crate) use approximate::ApproximateWins;
 pub(crate) use average::exact_average;
 pub(crate) use rounding::roundings;
 pub(crate) use rule::CheckedArithmetic;
-pub(crate) use sum::checked_sum;
+pub(crate) use sum::{checked_sum, with_sums_of_integers};
 pub(crate) use times::TimeComparison;

@@ -4,6 +4,7 @@
 //! the statement, so that DataFusion finds it whatever else there is; each subquery, and each alias of the select list that
 //! is named, becomes a stand-in, in whose place its own expression is put afterwards.
 
+use crate::arithmetic::with_sums_of_integers;
 use crate::bind::binder::{Binder, QueryContext, schema_of};
 use crate::bind::error;
 use crate::bind::items::OutputItem;
@@ -81,6 +82,7 @@ impl Binder<'_> {
         let schema = schema_of(columns)?;
         let tree = ExprWithAlias { expr: tree, alias: None };
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
+        let planned = with_sums_of_integers(planned, &schema)?;
         let planned = put_in_place(planned, &outer, stand_ins)?;
         self.outer_calls(planned, around.place)
     }

@@ -1,6 +1,6 @@
 //! The sum of all rows, or of a window that slides over them.
 
-use crate::arithmetic::sum::{PARTIAL, SummedType, with_values};
+use crate::arithmetic::sum::{PARTIAL, Summed, SummedType, with_values};
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};

@@ -1,7 +1,7 @@
 //! SUM(DISTINCT …).
 
 use crate::arithmetic::counted::Counted;
-use crate::arithmetic::sum::{SummedType, with_values};
+use crate::arithmetic::sum::{Summed, SummedType, with_values};
 use crate::functions::typed;
 use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{Decimal128Type, Int64Type, UInt64Type};

@@ -1,6 +1,6 @@
 //! The sums of many groups.
 
-use crate::arithmetic::sum::{PARTIAL, SummedType, nulls, with_values};
+use crate::arithmetic::sum::{PARTIAL, Summed, SummedType, nulls, with_values};
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Decimal128Array, PrimitiveArray};
 use arrow::buffer::NullBuffer;

@@ -1,9 +1,11 @@
 //! SUM that fails when the sum leaves the type of the result. It adds in 128 bits and looks at the end, so that the
-//! outcome does not depend on the order of the rows or on the number of threads.
+//! outcome does not depend on the order of the rows or on the number of threads. The sum of BIGINTs has up to 38 digits, so that
+//! it is no error where they are large, and shares of it are not cut to whole numbers; that of INTEGERs is a BIGINT.
 
 mod accumulator;
 mod distinct;
 mod groups;
+mod integers;
 
 use accumulator::SumAccumulator;
 use arrow::array::{ArrayRef, Decimal128Array, Int64Array, UInt64Array};
@@ -21,16 +23,25 @@ use distinct::DistinctSum;
 use gingham_storage::SqlState;
 use groups::GroupSums;
 pub(super) use groups::taken as rows_taken;
+pub(crate) use integers::with_sums_of_integers;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The type in which partial sums are handed over: 128 bits, whatever the digits.
 const PARTIAL: DataType = DataType::Decimal128(38, 0);
 
+/// The type of a sum of BIGINTs.
+const SUM_OF_BIGINTS: DataType = DataType::Decimal128(38, 0);
+
 /// `sum`, in place of DataFusion's.
 pub(crate) fn checked_sum() -> AggregateUDF {
-    let native = sum_udaf();
-    AggregateUDF::new_from_impl(CheckedSum { signature: and_intervals(native.signature()), native })
+    CheckedSum::function(false)
+}
+
+/// `sum` of INTEGERs, which are BIGINTs by the time that they are summed.
+fn sum_of_integers() -> Arc<AggregateUDF> {
+    static SUM: LazyLock<Arc<AggregateUDF>> = LazyLock::new(|| Arc::new(CheckedSum::function(true)));
+    Arc::clone(&SUM)
 }
 
 /// The signature of an aggregate that takes intervals too. Another aggregate takes their place before anything is planned.
@@ -44,41 +55,75 @@ pub(super) fn and_intervals(native: &Signature) -> Signature {
 struct CheckedSum {
     native: Arc<AggregateUDF>,
     signature: Signature,
+    /// The BIGINTs that it is given are INTEGERs.
+    of_integers: bool,
+}
+
+impl CheckedSum {
+    fn function(of_integers: bool) -> AggregateUDF {
+        let native = sum_udaf();
+        AggregateUDF::new_from_impl(Self { signature: and_intervals(native.signature()), native, of_integers })
+    }
 }
 
 /// The numbers that are summed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SummedType {
+enum Summed {
+    Signed,
+    Unsigned,
+    Decimal,
+}
+
+/// What is summed, and the type of the sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SummedType {
+    values: Summed,
+    result: SumType,
+}
+
+/// The type of a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SumType {
     Signed,
     Unsigned,
     Decimal(u8, i8),
 }
 
 impl SummedType {
-    fn of(data_type: &DataType) -> Option<Self> {
-        match data_type {
-            DataType::Int64 => Some(Self::Signed),
-            DataType::UInt64 => Some(Self::Unsigned),
-            DataType::Decimal128(precision, scale) => Some(Self::Decimal(*precision, *scale)),
-            _ => None,
-        }
+    /// `None` for what is not summed here.
+    fn of(values: &DataType, result: &DataType) -> Option<Self> {
+        let values = match values {
+            DataType::Int64 => Summed::Signed,
+            DataType::UInt64 => Summed::Unsigned,
+            DataType::Decimal128(..) => Summed::Decimal,
+            _ => return None,
+        };
+        let result = match result {
+            DataType::Int64 => SumType::Signed,
+            DataType::UInt64 => SumType::Unsigned,
+            DataType::Decimal128(precision, scale) => SumType::Decimal(*precision, *scale),
+            _ => return None,
+        };
+        Some(Self { values, result })
     }
 
     /// An error when `sum` does not fit the result.
     fn check(self, sum: i128) -> Result<()> {
-        let fits = match self {
-            Self::Signed => i64::try_from(sum).is_ok(),
-            Self::Unsigned => u64::try_from(sum).is_ok(),
-            Self::Decimal(precision, _) => sum.unsigned_abs() < 10u128.pow(precision.into()),
+        let fits = match self.result {
+            SumType::Signed => i64::try_from(sum).is_ok(),
+            SumType::Unsigned => u64::try_from(sum).is_ok(),
+            SumType::Decimal(precision, _) => sum.unsigned_abs() < 10u128.pow(precision.into()),
         };
         if fits { Ok(()) } else { Err(self.overflow(Some(sum))) }
     }
 
     fn overflow(self, sum: Option<i128>) -> DataFusionError {
-        let text = match (self, sum) {
-            (Self::Signed, Some(sum)) => format!("integer overflow: sum {sum} is out of range for BIGINT"),
-            (Self::Unsigned, Some(sum)) => format!("integer overflow: sum {sum} is out of range for BIGINT UNSIGNED"),
-            (Self::Decimal(precision, _), _) => format!("decimal overflow: sum has more than {precision} digits"),
+        let text = match (self.result, sum) {
+            (SumType::Signed, Some(sum)) => format!("integer overflow: sum {sum} is out of range for BIGINT"),
+            (SumType::Unsigned, Some(sum)) => {
+                format!("integer overflow: sum {sum} is out of range for BIGINT UNSIGNED")
+            }
+            (SumType::Decimal(precision, _), _) => format!("decimal overflow: sum has more than {precision} digits"),
             (_, None) => "integer overflow: sum is out of range".to_string(),
         };
         crate::Error::invalid(SqlState::NumericValueOutOfRange, text).into()
@@ -86,10 +131,10 @@ impl SummedType {
 
     fn scalar(self, sum: Option<i128>) -> Result<ScalarValue> {
         sum.map_or(Ok(()), |sum| self.check(sum))?;
-        Ok(match self {
-            Self::Signed => ScalarValue::Int64(sum.map(|sum| sum as i64)),
-            Self::Unsigned => ScalarValue::UInt64(sum.map(|sum| sum as u64)),
-            Self::Decimal(precision, scale) => ScalarValue::Decimal128(sum, precision, scale),
+        Ok(match self.result {
+            SumType::Signed => ScalarValue::Int64(sum.map(|sum| sum as i64)),
+            SumType::Unsigned => ScalarValue::UInt64(sum.map(|sum| sum as u64)),
+            SumType::Decimal(precision, scale) => ScalarValue::Decimal128(sum, precision, scale),
         })
     }
 
@@ -101,10 +146,10 @@ impl SummedType {
             }
         }
         let nulls = nulls(seen);
-        Ok(match self {
-            Self::Signed => Arc::new(Int64Array::new(sums.into_iter().map(|sum| sum as i64).collect(), nulls)),
-            Self::Unsigned => Arc::new(UInt64Array::new(sums.into_iter().map(|sum| sum as u64).collect(), nulls)),
-            Self::Decimal(precision, scale) => {
+        Ok(match self.result {
+            SumType::Signed => Arc::new(Int64Array::new(sums.into_iter().map(|sum| sum as i64).collect(), nulls)),
+            SumType::Unsigned => Arc::new(UInt64Array::new(sums.into_iter().map(|sum| sum as u64).collect(), nulls)),
+            SumType::Decimal(precision, scale) => {
                 Arc::new(Decimal128Array::new(sums.into(), nulls).with_precision_and_scale(precision, scale)?)
             }
         })
@@ -118,18 +163,18 @@ fn nulls(seen: &[bool]) -> Option<arrow::buffer::NullBuffer> {
 /// Calls `$work` with the values of `$array` as a typed array and a conversion of one value to 128 bits.
 macro_rules! with_values {
     ($number:expr, $array:expr, $work:expr) => {
-        match $number {
-            SummedType::Signed => $work(typed::<Int64Type>($array)?, i128::from),
-            SummedType::Unsigned => $work(typed::<UInt64Type>($array)?, i128::from),
-            SummedType::Decimal(..) => $work(typed::<Decimal128Type>($array)?, std::convert::identity),
+        match $number.values {
+            Summed::Signed => $work(typed::<Int64Type>($array)?, i128::from),
+            Summed::Unsigned => $work(typed::<UInt64Type>($array)?, i128::from),
+            Summed::Decimal => $work(typed::<Decimal128Type>($array)?, std::convert::identity),
         }
     };
 }
 use with_values;
 
-/// The type whose sum is computed here, if it is.
+/// The sum that is computed here, if it is.
 fn number(args: &AccumulatorArgs<'_>) -> Option<SummedType> {
-    SummedType::of(args.return_field.data_type())
+    SummedType::of(args.expr_fields.first()?.data_type(), args.return_field.data_type())
 }
 
 impl AggregateUDFImpl for CheckedSum {
@@ -144,6 +189,7 @@ impl AggregateUDFImpl for CheckedSum {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [interval @ DataType::Interval(_)] => Ok(interval.clone()),
+            [DataType::Int64 | DataType::UInt64] if !self.of_integers => Ok(SUM_OF_BIGINTS),
             _ => self.native.return_type(types),
         }
     }
@@ -157,7 +203,8 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        if SummedType::of(args.return_field.data_type()).is_none() {
+        let values = args.input_fields.first().map(|field| field.data_type());
+        if values.and_then(|values| SummedType::of(values, args.return_field.data_type())).is_none() {
             return self.native.state_fields(args);
         }
         let field = if args.is_distinct {
