@@ -12,7 +12,7 @@ use gingham_storage::lab::HeapScan;
 use gingham_storage::model::{ColumnDesign, Group, HeapLayout, HeapOptions, PagePacking, ViewDefinition};
 use gingham_storage::store::{OpenOptions, Store, WriteOptions};
 use gingham_storage::write::{NewValues, RowChange};
-use gingham_storage::{Datum, Design, EncodingChoice, Error, Layout, Packing, Predicate, Result, TableDefinition};
+use gingham_storage::{Datum, Design, EncodingChoice, Error, Layout, LogicalType, Packing, Predicate, Result, TableDefinition};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ fn design() -> Design {
 /// from version 2 on designs, from version 3 on heap tables, from version 4 on deleted
 /// records and indexes, from version 5 on a heap table under other keys than its number, and the pages of a load into it that has
 /// not ended, from version 6 on segments of which columns were written anew, from version 7 on heap tables whose contents have a value of their
-/// own, from version 8 on a table in dense pages, in version 9 a heap table some of whose pages are gone.
+/// own, from version 8 on a table in dense pages, in version 9 a heap table some of whose pages are gone, in version 10
+/// a CHAR without blanks at its end.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -123,11 +124,27 @@ fn version_8_is_read_and_continued() {
 
 #[test]
 fn version_9_is_read_and_continued() {
-    write_when_missing();
     read_and_continue_all(9);
     dense_is_continued(9);
+    gaps_are_continued(9);
+}
+
+#[test]
+fn version_10_is_read_and_continued() {
+    write_when_missing();
+    read_and_continue_all(10);
+    dense_is_continued(10);
+    gaps_are_continued(10);
     let folder = tempfile::tempdir().unwrap();
-    copy(&kept(9), folder.path());
+    copy(&kept(10), folder.path());
+    let store = open(folder.path()).unwrap();
+    let chars = table(&store.pinned().unwrap(), "chars");
+    assert_eq!((chars.rows(), &chars.definition.columns[1].logical_type), (3, &LogicalType::Char(7)));
+}
+
+fn gaps_are_continued(version: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&kept(version), folder.path());
     let gaps = |store: &Arc<Store>, expected: Vec<i64>| {
         assert_eq!(ids(&table(&store.pinned().unwrap(), "gaps")).unwrap(), expected);
     };
@@ -152,6 +169,14 @@ fn build_gaps(store: &Arc<Store>) {
             })
         })
         .unwrap();
+}
+
+/// A table with a CHAR.
+fn build_chars(store: &Arc<Store>) {
+    let mut chars = definition("chars");
+    chars.columns[1].logical_type = LogicalType::Char(7);
+    create(store, chars).unwrap();
+    insert(store, "chars", 0..3).unwrap();
 }
 
 fn dense_is_continued(version: u32) {
@@ -509,7 +534,7 @@ fn read_and_continue(version: u32, design: &Design) {
 
 /// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    let kept = kept(9);
+    let kept = kept(10);
     if kept.exists() {
         return;
     }
@@ -521,6 +546,7 @@ fn write_when_missing() {
     build_columns(&open(folder.path()).unwrap());
     build_dense(&open(folder.path()).unwrap());
     build_gaps(&open(folder.path()).unwrap());
+    build_chars(&open(folder.path()).unwrap());
     build_unfinished(folder.path(), &kept);
     for file in ["catalog/lock.mdb", "writer.lock"] {
         std::fs::remove_file(kept.join(file)).unwrap();

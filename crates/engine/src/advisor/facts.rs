@@ -5,7 +5,7 @@ use gingham_kernels::bitpack::bits_for;
 use gingham_storage::pages::{Attribute, AttributeForm};
 use gingham_storage::segment::Segment;
 use gingham_storage::snapshot::TableSnapshot;
-use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType, SqlState};
+use gingham_storage::{ColumnDefinition, ColumnId, Datum, SqlState, ValueClass};
 use std::sync::Arc;
 
 /// A table's columns.
@@ -132,7 +132,7 @@ impl ColumnFacts {
             AttributeForm::Variable => STRING_SLOT + string_bytes(&parts, column),
         };
         let is_number =
-            !matches!(column.logical_type, LogicalType::Varchar(_) | LogicalType::Char(_) | LogicalType::Binary);
+            column.logical_type.class() != ValueClass::Bytes;
         // A dictionary of more entries is hardly ever chosen.
         let coded = plain_bytes <= 8.0 && is_number || distinct < table.rows() as f64 / 4.0;
         let needed = bits_of_range(table, column).unwrap_or_else(|| bits_for(distinct as u64) as u8).max(1);

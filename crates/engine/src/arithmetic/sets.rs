@@ -9,7 +9,8 @@ use datafusion::error::Result;
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::coerce_plan_expr_for_schema;
 use datafusion::logical_expr::logical_plan::Subquery;
-use datafusion::logical_expr::{Expr, ExprSchemable, Join, LogicalPlan, Union, Values};
+use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
+use datafusion::logical_expr::{Expr, ExprSchemable, Join, LogicalPlan, Union, Values, cast};
 use std::sync::Arc;
 
 /// Aligns the columns of a plan in which rows of several sources meet.
@@ -52,7 +53,7 @@ fn align_values(mut values: Values) -> Result<Transformed<LogicalPlan>> {
         }
     }
     if floats.is_empty() {
-        return Ok(Transformed::no(LogicalPlan::Values(values)));
+        return align_quotients(values);
     }
     for row in &mut values.values {
         for column in &floats {
@@ -63,6 +64,34 @@ fn align_values(mut values: Values) -> Result<Transformed<LogicalPlan>> {
     }
     values.schema = Arc::new(schema_with_floats(&values.schema, &floats)?);
     Ok(Transformed::yes(LogicalPlan::Values(values)))
+}
+
+/// VALUES with quotients of decimals, whose types are no longer those that DataFusion has read.
+fn align_quotients(mut values: Values) -> Result<Transformed<LogicalPlan>> {
+    let none = DFSchema::empty();
+    let mut types: Vec<DataType> = values.schema.fields().iter().map(|field| field.data_type().clone()).collect();
+    let mut changed = false;
+    for (column, data_type) in types.iter_mut().enumerate().filter(|(_, own)| own.is_decimal()) {
+        let own = values.values.iter().map(|row| row[column].get_type(&none)).collect::<Result<Vec<_>>>()?;
+        if own.iter().all(|own| own == data_type || own.is_null()) {
+            continue;
+        }
+        *data_type = type_union_resolution(&own).unwrap_or_else(|| data_type.clone());
+        for (row, own) in values.values.iter_mut().zip(own) {
+            if own != *data_type {
+                row[column] = cast(std::mem::take(&mut row[column]), data_type.clone());
+            }
+        }
+        changed = true;
+    }
+    if changed {
+        let fields = values.schema.iter().zip(types).map(|((qualifier, field), data_type)| {
+            (qualifier.cloned(), Arc::new(field.as_ref().clone().with_data_type(data_type)))
+        });
+        let fields = fields.collect();
+        values.schema = Arc::new(DFSchema::new_with_metadata(fields, values.schema.as_ref().metadata().clone())?);
+    }
+    Ok(Transformed::new_transformed(LogicalPlan::Values(values), changed))
 }
 
 /// A value as it was written.

@@ -1,6 +1,7 @@
 //! The state of binding one statement, and the place in it where a query stands.
 
 use crate::Result;
+use crate::bind::fixed::FixedLengths;
 use crate::bind::mentioned::Mentioned;
 use crate::bind::names::TakenNames;
 use crate::bind::outer::OuterCall;
@@ -63,6 +64,8 @@ pub(super) struct Binder<'a> {
     pub(super) calls: Vec<OuterCall>,
     /// How often a query of WITH was named so far.
     pub(super) with_named: usize,
+    /// Columns that are CHARs.
+    pub(super) fixed: FixedLengths,
 }
 
 /// Where a query stands.
@@ -171,11 +174,15 @@ impl Binder<'_> {
 
     /// `expression` as a column of a plan: under its own name when no column has that, else under one near to `wanted`.
     pub(super) fn named(&mut self, expression: Expr, wanted: &str) -> Expr {
-        if self.has_own_name(&expression) {
-            return expression;
+        let length = self.fixed.of(&expression);
+        let named = match self.has_own_name(&expression) {
+            true => expression,
+            false => expression.alias(self.names.fresh(wanted)),
+        };
+        if let Some(length) = length {
+            self.fixed.note(&column_of(&named), length);
         }
-        let name = self.names.fresh(wanted);
-        expression.alias(name)
+        named
     }
 
     /// Takes the name that DataFusion gives an expression; false when another column has it. DataFusion leaves casts out of

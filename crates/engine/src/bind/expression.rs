@@ -83,7 +83,7 @@ impl Binder<'_> {
         let tree = ExprWithAlias { expr: tree, alias: None };
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
         let planned = with_sums_of_integers(planned, &schema)?;
-        let planned = put_in_place(planned, &outer, stand_ins)?;
+        let planned = self.with_fixed_lengths(put_in_place(planned, &outer, stand_ins)?)?;
         self.outer_calls(planned, around.place)
     }
 
@@ -289,6 +289,8 @@ impl Visit for Replacing<'_, '_> {
             *expression = written_out;
         } else if let Some(query) = crate::bind::row::of_query(expression)? {
             *expression = query;
+        } else if let Some(cut) = crate::bind::fixed::cut(expression)? {
+            *expression = cut;
         }
         match expression {
             Expr::Identifier(ident) => {

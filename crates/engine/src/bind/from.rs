@@ -1,6 +1,6 @@
 //! The members of FROM: tables, views, queries of WITH, derived tables.
 
-use crate::bind::binder::{Beside, Binder, Bound, Instead, QueryContext, TablesOf, With};
+use crate::bind::binder::{Beside, Binder, Bound, Instead, QueryContext, TablesOf, With, column_of};
 use crate::bind::error;
 use crate::bind::items::has_wildcard;
 use crate::bind::mentioned::constraint;
@@ -14,13 +14,15 @@ use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Column, TableReference};
 use datafusion::datasource::provider_as_source;
+use datafusion::functions::string::expr_fn::rtrim;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
-use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, lit};
 use datafusion::sql::sqlparser::ast::{
     JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor, TableWithJoins,
 };
-use gingham_storage::SqlState;
+use gingham_storage::{ColumnDefinition, LogicalType, SqlState, TableDefinition};
 use gingham_storage::snapshot::TableSnapshot;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -226,13 +228,16 @@ impl Binder<'_> {
             samples,
         )?;
         let own: Vec<String> = shown.own_names().map(str::to_owned).collect();
-        let plan = scan_of(Arc::new(shown), reference)?;
+        let plan = self.trimmed(scan_of(Arc::new(shown), reference)?, &own, &definition)?;
         let columns: Vec<Named> =
             plan.schema().columns().into_iter().zip(own).map(|(column, name)| Named { name, column }).collect();
         let primary = definition.keys.iter().find(|key| key.primary);
         let key = primary.and_then(|key| {
             let column = |id| {
-                let name = &definition.column_by_id(id)?.name;
+                let ColumnDefinition { name, logical_type, .. } = definition.column_by_id(id)?;
+                if matches!(logical_type, LogicalType::UntrimmedChar(_)) {
+                    return None; // two of its values may be equal without their blanks
+                }
                 columns.iter().find(|own| own.name == *name).map(|own| own.column.clone())
             };
             key.columns.iter().map(|id| column(*id)).collect::<Option<Vec<Column>>>()
@@ -245,6 +250,35 @@ impl Binder<'_> {
             ..FromRelation::default()
         };
         Ok(From::of(relation, plan))
+    }
+
+    /// A scan in which CHARs have no blanks at their end, also those of a table that was made by a build that kept them.
+    fn trimmed(&mut self, plan: LogicalPlan, own: &[String], definition: &TableDefinition) -> Result<LogicalPlan> {
+        let fixed: HashMap<&str, &LogicalType> = { definition.columns.iter() }
+            .filter(|column| column.logical_type.fixed_length().is_some())
+            .map(|column| (column.name.as_str(), &column.logical_type))
+            .collect();
+        if fixed.is_empty() {
+            return Ok(plan);
+        }
+        let (mut columns, mut has_blanks) = (Vec::with_capacity(own.len()), false);
+        for (column, name) in plan.schema().columns().into_iter().zip(own) {
+            let logical_type = fixed.get(name.as_str());
+            let length = logical_type.and_then(|own| own.fixed_length());
+            let shown = match logical_type {
+                Some(LogicalType::UntrimmedChar(_)) => {
+                    has_blanks = true;
+                    let name = self.names.fresh(&column.name);
+                    rtrim(vec![Planned::Column(column), lit(" ")]).alias(name)
+                }
+                _ => Planned::Column(column),
+            };
+            if let Some(length) = length {
+                self.fixed.note(&column_of(&shown), length);
+            }
+            columns.push(shown);
+        }
+        if has_blanks { self.project(plan, columns) } else { Ok(plan) }
     }
 
     /// The rows of another provider, whose columns get names of their own where theirs are taken.
@@ -265,7 +299,13 @@ impl Binder<'_> {
         let columns = plan.schema().columns();
         let renamed = columns.into_iter().map(|column| {
             let name = self.names.fresh(&column.name);
-            if name == column.name { Planned::Column(column) } else { Planned::Column(column).alias(name) }
+            let length = self.fixed.of_column(&column);
+            let renamed =
+                if name == column.name { Planned::Column(column) } else { Planned::Column(column).alias(name) };
+            if let Some(length) = length {
+                self.fixed.note(&column_of(&renamed), length);
+            }
+            renamed
         });
         let renamed = renamed.collect();
         self.project(plan, renamed)
@@ -279,8 +319,12 @@ impl Binder<'_> {
             return Ok(Bound { plan, columns });
         }
         let renamed = plan.schema().columns().into_iter().map(|column| {
-            let name = self.names.fresh(&column.name);
-            Planned::Column(column).alias(name)
+            let (name, length) = (self.names.fresh(&column.name), self.fixed.of_column(&column));
+            let renamed = Planned::Column(column).alias(name);
+            if let Some(length) = length {
+                self.fixed.note(&column_of(&renamed), length);
+            }
+            renamed
         });
         let renamed = renamed.collect();
         let subquery = as_subquery(self.project(plan, renamed)?);

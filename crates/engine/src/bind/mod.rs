@@ -22,11 +22,13 @@
 //! | `from`, `functions`, `join` | the members of FROM |
 //! | `keys` | keys of tables, kept from DataFusion where they mislead it |
 //! | `expression`, `subquery`, `row`, `outer` | scalar expressions, the queries in them, comparisons of rows, aggregates of queries around |
+//! | `fixed` | CHAR(n), and casts to CHAR(n) and VARCHAR(n) |
 //! | `error` | errors with the place in the text |
 
 mod binder;
 mod error;
 mod expression;
+mod fixed;
 mod from;
 mod functions;
 mod group;

@@ -52,6 +52,12 @@ impl Binder<'_> {
                 format!("{operator}: the queries have different numbers of columns ({own} and {others})"),
             ));
         }
+        for (own, other) in left.columns.iter().zip(&right.columns) {
+            match (self.fixed.of_column(&own.column), self.fixed.of_column(&other.column)) {
+                (Some(own_length), Some(length)) => self.fixed.note(&own.column, own_length.max(length)),
+                _ => self.fixed.forget(&own.column),
+            }
+        }
         let names: Vec<String> = left.columns.into_iter().map(|own| own.name).collect();
         let (mut first, mut second) = (left.plan, right.plan);
         if operator == SetOperator::Union {

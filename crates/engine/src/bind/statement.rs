@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::bind::binder::{Beside, Binder, Instead, QueryContext, TablesOf};
+use crate::bind::fixed::FixedLengths;
 use crate::bind::mentioned::Mentioned;
 use crate::bind::names::TakenNames;
 use crate::bind::tables::{Lookup, Tables};
@@ -60,6 +61,7 @@ pub(crate) async fn bind(
         beside: Vec::new(),
         calls: Vec::new(),
         with_named: 0,
+        fixed: FixedLengths::default(),
     };
     let place = QueryContext {
         tables: TablesOf::Statement(Rc::new(tables)),

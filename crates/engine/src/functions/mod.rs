@@ -2,16 +2,19 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `fixed` | casts to CHAR(n) and VARCHAR(n) |
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
 //! | `numbers` | power, sign |
 //! | `similar` | patterns of SIMILAR TO |
 
+mod fixed;
 mod function;
 pub(crate) mod names;
 mod numbers;
 mod similar;
 
+pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
 pub(crate) use function::{Compute, PureFunction, over_arrays, typed};
 
 use datafusion::logical_expr::ScalarUDF;
@@ -22,5 +25,5 @@ pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 
 /// All of them.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    vec![numbers::power(), numbers::sign(), similar::similar_pattern()]
+    vec![numbers::power(), numbers::sign(), similar::similar_pattern(), fixed::to_char(), fixed::to_varchar()]
 }

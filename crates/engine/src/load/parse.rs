@@ -115,7 +115,7 @@ pub(super) fn column(
             Arc::new(builder.finish())
         }
         other => {
-            let is_text = matches!(other, LogicalType::Char(_) | LogicalType::Varchar(_) | LogicalType::Binary);
+            let is_text = other.is_string() || *other == LogicalType::Binary;
             Arc::new(parser.texts(rows, is_text, misfits))
         }
     };

@@ -204,10 +204,7 @@ fn column_name(table: &TableDefinition, id: ColumnId) -> Option<&str> {
 }
 
 fn characters(logical_type: &LogicalType) -> Option<u64> {
-    match logical_type {
-        LogicalType::Char(length) | LogicalType::Varchar(Some(length)) => Some((*length).into()),
-        _ => None,
-    }
+    logical_type.character_limit().map(u64::from)
 }
 
 /// Digits of a number, in the base that [`radix`] gives.

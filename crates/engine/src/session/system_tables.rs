@@ -446,7 +446,7 @@ fn packing(part: &StoredPart<'_>) -> String {
 
 /// A value as text; `None` for NULL.
 fn show(value: &Datum, logical_type: &LogicalType) -> Option<String> {
-    if let (Datum::Bytes(bytes), LogicalType::Char(_) | LogicalType::Varchar(_)) = (value, logical_type) {
+    if let (Datum::Bytes(bytes), true) = (value, logical_type.is_string()) {
         // A bound may be cut within a character.
         return Some(String::from_utf8_lossy(bytes).into_owned());
     }

@@ -9,7 +9,7 @@ pub(crate) fn datum(value: &ScalarValue, column: &LogicalType) -> Option<Datum> 
         return Some(Datum::Null);
     }
     match (column, value) {
-        (LogicalType::Char(_) | LogicalType::Varchar(_), _) => {
+        (own, _) if own.is_string() => {
             let text = value.try_as_str()??;
             Some(Datum::Bytes(text.as_bytes().into()))
         }

@@ -6,6 +6,7 @@ mod api;
 mod arithmetic;
 mod by_records;
 mod changes;
+mod char_blanks;
 mod compiled_joins;
 mod compiled_kinds;
 mod compiled_order;

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 /// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads all
 /// earlier ones; docs/formats/catalog.md says by what they differ.
-const FORMAT_VERSION: u32 = 9;
+const FORMAT_VERSION: u32 = 10;
 
 const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";

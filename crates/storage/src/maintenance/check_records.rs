@@ -3,7 +3,7 @@
 use crate::maintenance::report::CheckReport;
 use crate::open::shared::Store;
 use crate::snapshot::heap::reader::HeapReader;
-use crate::{Datum, LogicalType, Result};
+use crate::{Datum, Result, ValueClass};
 use std::sync::Arc;
 
 impl Store {
@@ -13,10 +13,7 @@ impl Store {
             let Some(pages) = &table.pages else { continue };
             let columns = &table.definition.columns;
             let may_be_long = |place: &usize| {
-                matches!(
-                    columns[*place].logical_type,
-                    LogicalType::Char(_) | LogicalType::Varchar(_) | LogicalType::Binary
-                )
+                columns[*place].logical_type.class() == ValueClass::Bytes
             };
             let places: Vec<usize> = (0..columns.len()).filter(may_be_long).collect();
             if places.is_empty() {
@@ -68,7 +65,7 @@ mod tests {
     use crate::lmdb::environment::Name;
     use crate::lmdb::heap_keys::{OVERFLOW, key};
     use crate::model::{HeapLayout, HeapOptions};
-    use crate::{ColumnDefinition, Design, TableDefinition, TableName};
+    use crate::{ColumnDefinition, Design, LogicalType, TableDefinition, TableName};
 
     #[test]
     fn a_long_value_that_is_missing_is_found() {

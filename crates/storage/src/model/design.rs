@@ -455,7 +455,7 @@ pub(crate) fn plain_bits(logical_type: &LogicalType) -> Option<u8> {
         LogicalType::Decimal { .. } => None,
         LogicalType::Float32 | LogicalType::Date | LogicalType::Time(Unit::Second | Unit::Millisecond) => Some(32),
         LogicalType::Float64 | LogicalType::Time(_) | LogicalType::Timestamp(..) => Some(64),
-        LogicalType::Char(_) | LogicalType::Varchar(_) | LogicalType::Binary => None,
+        LogicalType::Char(_) | LogicalType::UntrimmedChar(_) | LogicalType::Varchar(_) | LogicalType::Binary => None,
     }
 }
 

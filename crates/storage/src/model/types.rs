@@ -34,12 +34,16 @@ pub enum LogicalType {
     Time(Unit),
     /// TIMESTAMP, since 1970-01-01 in the unit; with a zone when one is named.
     Timestamp(Unit, Option<String>),
-    /// CHAR(n): at most n characters.
-    Char(u32),
+    /// CHAR(n) of formats before 10: at most n characters, with the blanks at the end that it was given.
+    #[serde(rename = "Char")]
+    UntrimmedChar(u32),
     /// VARCHAR or TEXT; with a limit, at most that many characters.
     Varchar(Option<u32>),
     /// BINARY.
     Binary,
+    /// CHAR(n): at most n characters, without blanks at the end.
+    #[serde(rename = "Character")]
+    Char(u32),
 }
 
 /// Resolution of a time or a timestamp.
@@ -144,7 +148,7 @@ impl LogicalType {
             Self::Time(unit @ (Unit::Second | Unit::Millisecond)) => DataType::Time32((*unit).into()),
             Self::Time(unit) => DataType::Time64((*unit).into()),
             Self::Timestamp(unit, zone) => DataType::Timestamp((*unit).into(), zone.as_deref().map(Into::into)),
-            Self::Char(_) | Self::Varchar(_) => DataType::Utf8View,
+            Self::Char(_) | Self::UntrimmedChar(_) | Self::Varchar(_) => DataType::Utf8View,
             Self::Binary => DataType::BinaryView,
         }
     }
@@ -153,15 +157,28 @@ impl LogicalType {
     pub fn class(&self) -> ValueClass {
         match self {
             Self::Float32 | Self::Float64 => ValueClass::Float,
-            Self::Char(_) | Self::Varchar(_) | Self::Binary => ValueClass::Bytes,
+            Self::Char(_) | Self::UntrimmedChar(_) | Self::Varchar(_) | Self::Binary => ValueClass::Bytes,
             _ => ValueClass::Integer,
         }
+    }
+
+    /// How many characters a CHAR has with the blanks at its end.
+    pub fn fixed_length(&self) -> Option<u32> {
+        match self {
+            Self::Char(length) | Self::UntrimmedChar(length) => Some(*length),
+            _ => None,
+        }
+    }
+
+    /// Whether values are strings.
+    pub fn is_string(&self) -> bool {
+        matches!(self, Self::Char(_) | Self::UntrimmedChar(_) | Self::Varchar(_))
     }
 
     /// Most characters a value may have, where the type limits it.
     pub fn character_limit(&self) -> Option<u32> {
         match self {
-            Self::Char(limit) => Some(*limit),
+            Self::Char(limit) | Self::UntrimmedChar(limit) => Some(*limit),
             Self::Varchar(limit) => *limit,
             _ => None,
         }
@@ -188,7 +205,7 @@ impl fmt::Display for LogicalType {
             Self::Time(unit) => write!(f, "TIME({})", unit.digits()),
             Self::Timestamp(unit, None) => write!(f, "TIMESTAMP({})", unit.digits()),
             Self::Timestamp(unit, Some(zone)) => write!(f, "TIMESTAMP({}) WITH TIME ZONE '{zone}'", unit.digits()),
-            Self::Char(limit) => write!(f, "CHAR({limit})"),
+            Self::Char(limit) | Self::UntrimmedChar(limit) => write!(f, "CHAR({limit})"),
             Self::Varchar(None) => write!(f, "VARCHAR"),
             Self::Varchar(Some(limit)) => write!(f, "VARCHAR({limit})"),
             Self::Binary => write!(f, "BINARY"),

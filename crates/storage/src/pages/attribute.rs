@@ -208,7 +208,9 @@ fn width(logical_type: &LogicalType) -> Option<usize> {
         LogicalType::Decimal { .. } => 16,
         LogicalType::Time(Unit::Second | Unit::Millisecond) => 4,
         LogicalType::Time(_) => 8,
-        LogicalType::Char(_) | LogicalType::Varchar(_) | LogicalType::Binary => return None,
+        LogicalType::Char(_) | LogicalType::UntrimmedChar(_) | LogicalType::Varchar(_) | LogicalType::Binary => {
+            return None;
+        },
     })
 }
 

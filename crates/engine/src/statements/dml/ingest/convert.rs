@@ -7,7 +7,7 @@ use crate::statements::dml::ingest::value;
 use crate::statements::dml::ingest::value::assignable;
 use crate::type_name::type_name;
 use crate::{Error, Result, table};
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::execution::SessionState;
@@ -255,6 +255,7 @@ impl TargetColumn {
                 return Ok(before.and_then(|_| Err(self.bad(misfit.row, misfit.problem))));
             }
         };
+        let cast = self.without_blanks(cast);
         let bad = [self.too_long(&cast), self.missing(&cast)];
         Ok(match bad.into_iter().flatten().min_by_key(|bad| bad.row) {
             None => Ok(cast),
@@ -264,6 +265,19 @@ impl TargetColumn {
 
     fn bad(&self, row: usize, problem: Problem) -> BadRow {
         BadRow { row, column: Some(self.name.clone()), problem }
+    }
+
+    /// Strings without the blanks that a CHAR does not keep, and those behind the most characters of a VARCHAR.
+    fn without_blanks(&self, values: ArrayRef) -> ArrayRef {
+        let (Some(limit), Some(strings)) = (self.logical_type.character_limit(), values.as_string_view_opt()) else {
+            return values;
+        };
+        let kept = if self.logical_type.fixed_length().is_some() { 0 } else { limit as usize };
+        let ends_in_blank = |text: Option<&str>| text.is_some_and(|text| text.len() > kept && text.ends_with(' '));
+        if !strings.iter().any(ends_in_blank) {
+            return values;
+        }
+        Arc::new(strings.iter().map(|text| text.map(|text| without_blanks(text, kept))).collect::<StringViewArray>())
     }
 
     /// The first string with more characters than the type allows.
@@ -296,6 +310,13 @@ impl TargetColumn {
         };
         Some(self.bad(row, Problem::new(SqlState::NotNullViolation, problem)))
     }
+}
+
+/// A text without the blanks at its end that lie behind its first `kept` characters.
+fn without_blanks(text: &str, kept: usize) -> &str {
+    let least = text.char_indices().nth(kept).map_or(text.len(), |(at, _)| at);
+    let trimmed = text.trim_end_matches(' ').len();
+    &text[..trimmed.max(least)]
 }
 
 impl Check {

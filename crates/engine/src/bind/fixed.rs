@@ -1,0 +1,245 @@
+//! CHAR(n) in expressions. Its values are kept without the blanks at their end, which count nowhere but in patterns and in
+//! lengths of bytes, as in PostgreSQL: a constant that a CHAR is compared with loses its own, LIKE sees n characters.
+//! Beside a VARCHAR a CHAR is a text without blanks at its end.
+//!
+//! Which of a plan's columns are CHARs is known by their names, each of which occurs once in a statement.
+
+use crate::Result;
+use crate::bind::binder::Binder;
+use crate::functions::{TO_CHAR, TO_VARCHAR, padded};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, ScalarValue};
+use datafusion::logical_expr::expr::{Like, ScalarFunction};
+use datafusion::logical_expr::{BinaryExpr, Expr as Planned, Operator, lit};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, CharLengthUnits, CharacterLength, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, ObjectName, Value,
+};
+use gingham_storage::SqlState;
+use std::collections::HashMap;
+
+/// The CHARs among a statement's columns, and how many characters each has.
+#[derive(Debug, Default)]
+pub(super) struct FixedLengths(HashMap<String, u32>);
+
+impl FixedLengths {
+    /// Notes a column of the plan.
+    pub(super) fn note(&mut self, column: &Column, length: u32) {
+        self.0.insert(column.name.clone(), length);
+    }
+
+    /// Forgets a column that is a text from here on.
+    pub(super) fn forget(&mut self, column: &Column) {
+        self.0.remove(&column.name);
+    }
+
+    /// How many characters a column has that is a CHAR.
+    pub(super) fn of_column(&self, column: &Column) -> Option<u32> {
+        self.0.get(&column.name).copied()
+    }
+
+    /// How many characters an expression has that is a CHAR.
+    pub(super) fn of(&self, expression: &Planned) -> Option<u32> {
+        let first = |arguments: &[Planned]| arguments.first().and_then(|first| self.of(first));
+        match expression {
+            Planned::Column(column) | Planned::OuterReferenceColumn(_, column) => self.of_column(column),
+            Planned::Alias(alias) => self.of(&alias.expr),
+            Planned::ScalarFunction(call) if call.func.name() == TO_CHAR => length_of(call),
+            Planned::ScalarFunction(call) if call.func.name() == "coalesce" => self.of_all(call.args.iter()),
+            Planned::ScalarFunction(call) if call.func.name() == "nullif" => first(&call.args),
+            Planned::Case(case) => {
+                let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
+                self.of_all(results.chain(case.else_expr.as_deref()))
+            }
+            Planned::AggregateFunction(call) => match call.func.name() {
+                "min" | "max" | "first_value" | "last_value" | "nth_value" => first(&call.params.args),
+                _ => None,
+            },
+            Planned::WindowFunction(call) => match call.fun.name() {
+                "min" | "max" | "first_value" | "last_value" | "nth_value" | "lag" | "lead" => first(&call.params.args),
+                _ => None,
+            },
+            Planned::ScalarSubquery(query) => self.of_column(query.subquery.schema().columns().first()?),
+            _ => None,
+        }
+    }
+
+    /// How many characters a value has that is one of several, of which all are CHARs.
+    fn of_all<'e>(&self, mut values: impl Iterator<Item = &'e Planned>) -> Option<u32> {
+        let longest = values.try_fold(0, |longest, value| match value {
+            Planned::Literal(value, _) if value.is_null() => Some(longest),
+            value => self.of(value).map(|length| length.max(longest)),
+        })?;
+        (longest > 0).then_some(longest)
+    }
+
+    fn compares(&self, part: Planned) -> Transformed<Planned> {
+        match part {
+            Planned::BinaryExpr(BinaryExpr { left, op, right }) if is_pattern(op) && self.of(&left).is_some() => {
+                let left = Box::new(self.with_blanks(*left));
+                Transformed::yes(Planned::BinaryExpr(BinaryExpr { left, op, right }))
+            }
+            Planned::BinaryExpr(mut binary) if is_comparison(binary.op) => {
+                let (left, right) = (self.of(&binary.left), self.of(&binary.right));
+                let changed = left.is_some() && trim(&mut binary.right) || right.is_some() && trim(&mut binary.left);
+                Transformed::new_transformed(Planned::BinaryExpr(binary), changed)
+            }
+            Planned::InList(mut list) if self.of(&list.expr).is_some() => {
+                let changed = list.list.iter_mut().fold(false, |changed, value| trim(value) || changed);
+                Transformed::new_transformed(Planned::InList(list), changed)
+            }
+            Planned::Between(mut between) if self.of(&between.expr).is_some() => {
+                let changed = [trim(&mut between.low), trim(&mut between.high)].contains(&true);
+                Transformed::new_transformed(Planned::Between(between), changed)
+            }
+            Planned::Case(mut case) if case.expr.as_ref().is_some_and(|base| self.of(base).is_some()) => {
+                let changed = case.when_then_expr.iter_mut().fold(false, |changed, (when, _)| trim(when) || changed);
+                Transformed::new_transformed(Planned::Case(case), changed)
+            }
+            Planned::Like(like) if self.of(&like.expr).is_some() && !ignores_blanks(&like) => {
+                let expr = Box::new(self.with_blanks(*like.expr));
+                Transformed::yes(Planned::Like(Like { expr, ..like }))
+            }
+            Planned::SimilarTo(like) if self.of(&like.expr).is_some() => {
+                let expr = Box::new(self.with_blanks(*like.expr));
+                Transformed::yes(Planned::SimilarTo(Like { expr, ..like }))
+            }
+            Planned::ScalarFunction(mut call) => {
+                let is_fixed = call.args.first().is_some_and(|first| self.of(first).is_some());
+                let changed = match call.func.name() {
+                    "octet_length" | "bit_length" if is_fixed => {
+                        call.args = call.args.into_iter().map(|argument| self.with_blanks(argument)).collect();
+                        true
+                    }
+                    "nullif" if is_fixed => call.args.iter_mut().skip(1).fold(false, |changed, own| trim(own) || changed),
+                    _ => false,
+                };
+                Transformed::new_transformed(Planned::ScalarFunction(call), changed)
+            }
+            part => Transformed::no(part),
+        }
+    }
+
+    /// A CHAR with its blanks.
+    fn with_blanks(&self, value: Planned) -> Planned {
+        match self.of(&value) {
+            Some(length) => padded().call(vec![value, lit(i64::from(length))]),
+            None => value,
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// An expression in which blanks at the end of CHARs count where they should alone.
+    pub(super) fn with_fixed_lengths(&self, expression: Planned) -> Result<Planned> {
+        Ok(expression.transform_up(|part| Ok(self.fixed.compares(part)))?.data)
+    }
+}
+
+fn length_of(call: &ScalarFunction) -> Option<u32> {
+    match call.args.as_slice() {
+        [_, Planned::Literal(ScalarValue::Int64(Some(length)), _)] => u32::try_from(*length).ok(),
+        _ => None,
+    }
+}
+
+fn is_comparison(operator: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+}
+
+fn is_pattern(operator: Operator) -> bool {
+    use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
+    matches!(operator, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch)
+}
+
+/// Takes the blanks from the end of a constant or of a parameter. False where there is nothing to take.
+fn trim(value: &mut Planned) -> bool {
+    match value {
+        Planned::Literal(literal, _) => {
+            let Some(Some(text)) = literal.try_as_str() else { return false };
+            if !text.ends_with(' ') {
+                return false;
+            }
+            *literal = ScalarValue::Utf8(Some(text.trim_end_matches(' ').to_owned()));
+            true
+        }
+        Planned::Placeholder(_) => {
+            let own = std::mem::take(value);
+            *value = datafusion::functions::string::expr_fn::rtrim(vec![own, lit(" ")]);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Whether a pattern says the same of a text with blanks behind it and of one without: it ends in `%`, and asks for no blank and for
+/// no character of any kind.
+fn ignores_blanks(like: &Like) -> bool {
+    let Planned::Literal(pattern, _) = &*like.pattern else { return false };
+    let Some(Some(pattern)) = pattern.try_as_str() else { return false };
+    pattern.ends_with('%') && !pattern.contains([' ', '_', '\\']) && like.escape_char.is_none()
+}
+
+/// A cast to CHAR(n) or VARCHAR(n) as a function of the text that it cuts; `None` for what is no such cast.
+///
+/// # Errors
+///
+/// The length is none.
+pub(super) fn cut(expression: &Expr) -> Result<Option<Expr>> {
+    let Expr::Cast { kind, expr, data_type, array, format: None } = expression else { return Ok(None) };
+    let (function, length) = match data_type {
+        DataType::Char(None) | DataType::Character(None) => (TO_CHAR, 1),
+        DataType::Char(Some(length)) | DataType::Character(Some(length)) => match whole(*length, data_type)? {
+            Some(length) => (TO_CHAR, length),
+            None => return Ok(None),
+        },
+        DataType::Varchar(Some(length))
+        | DataType::CharVarying(Some(length))
+        | DataType::CharacterVarying(Some(length))
+        | DataType::Nvarchar(Some(length)) => match whole(*length, data_type)? {
+            Some(length) => (TO_VARCHAR, length),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let kind = if *kind == CastKind::DoubleColon { CastKind::Cast } else { kind.clone() };
+    let text = DataType::Varchar(None);
+    let text = Expr::Cast { kind, expr: expr.clone(), data_type: text, array: *array, format: None };
+    Ok(Some(call(function, [text, Expr::value(Value::Number(length.to_string(), false))])))
+}
+
+/// A length in characters; `None` for MAX.
+fn whole(length: CharacterLength, data_type: &DataType) -> Result<Option<u32>> {
+    match length {
+        CharacterLength::Max => Ok(None),
+        CharacterLength::IntegerLength { unit: Some(CharLengthUnits::Octets), .. } => {
+            Err(crate::bind::error::unsupported(format!("{data_type}, a length in OCTETS; it is one in characters")))
+        }
+        CharacterLength::IntegerLength { length, .. } => match u32::try_from(length) {
+            Ok(length) if length > 0 => Ok(Some(length)),
+            _ => Err(crate::Error::invalid(
+                SqlState::InvalidParameterValue,
+                format!("the length of {data_type} must be from 1 to {}", u32::MAX),
+            )),
+        },
+    }
+}
+
+fn call(function: &str, arguments: [Expr; 2]) -> Expr {
+    let arguments = arguments.map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(function)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: arguments.to_vec(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
