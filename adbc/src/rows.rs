@@ -3,12 +3,18 @@
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
-use gingham::{Prepared, QueryResult, ScalarValue};
+use gingham::{Prepared, QueryResult, ScalarValue, readable, require_arrow_times};
 
 /// The reader of one batch.
 pub(crate) fn reader_of(batch: RecordBatch) -> Box<dyn RecordBatchReader + Send> {
     let schema = batch.schema();
     Box::new(arrow::array::RecordBatchIterator::new([Ok(batch)], schema))
+}
+
+/// A batch of a result, whose values Arrow has.
+fn given(batch: gingham::Result<RecordBatch>) -> Result<RecordBatch, ArrowError> {
+    let checked = batch.and_then(|batch| require_arrow_times(&batch).map(|()| batch));
+    checked.map_err(|error| ArrowError::ExternalError(Box::new(error)))
 }
 
 /// The rows of a statement, which are waited for batch by batch.
@@ -20,8 +26,7 @@ impl Iterator for ResultRows {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = Iterator::next(&mut self.result)?;
-        Some(batch.map_err(|error| ArrowError::ExternalError(Box::new(error))))
+        Some(given(Iterator::next(&mut self.result)?))
     }
 }
 
@@ -58,7 +63,10 @@ impl Iterator for BoundValues {
                 return Some(values.map_err(|error| ArrowError::ExternalError(Box::new(error))));
             }
             match self.reader.next()? {
-                Ok(batch) => self.current = Some((batch, 0)),
+                Ok(batch) => match readable(&batch) {
+                    Ok(batch) => self.current = Some((batch, 0)),
+                    Err(error) => return Some(Err(ArrowError::ExternalError(Box::new(error)))),
+                },
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -80,7 +88,7 @@ impl Iterator for RowsOfEach {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(batch) = Iterator::next(&mut self.current) {
-                return Some(batch.map_err(|error| ArrowError::ExternalError(Box::new(error))));
+                return Some(given(batch));
             }
             let result = match self.values.next()? {
                 Ok(values) => self.prepared.query(&values).map_err(|error| ArrowError::ExternalError(Box::new(error))),

@@ -36,7 +36,7 @@ class Appender:
         if _frames.is_pandas(frame):
             self._core.append_columns(_frames.columns_of(frame), len(frame))
         else:
-            self._core.append_arrow(_frames.arrow_of(frame))
+            self._core.append_arrow(*_frames.arrow_of(frame))
 
     def close(self) -> int:
         """Stores the rows, and gives their number."""

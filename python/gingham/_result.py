@@ -40,7 +40,8 @@ class Frames:
         raise NotImplementedError
 
     def df(self) -> Any:
-        """The rows as a frame of pandas: integers with NULL as Int64, decimals as Decimal."""
+        """The rows as a frame of pandas: integers with NULL as Int64, decimals as Decimal, intervals as timedelta64, whose months have
+        30 days."""
         return _frames.frame_of(self._rows().numpy())
 
     def arrow(self) -> Any:
@@ -59,10 +60,10 @@ class Frames:
         return pyarrow.RecordBatchReader.from_batches(result.arrow_schema(), _batches(result))
 
     def pl(self) -> Any:
-        """The rows as a frame of polars."""
+        """The rows as a frame of polars: intervals as durations, whose months have 30 days."""
         import polars
 
-        return polars.DataFrame(_Stream(self._rows().collected(views=True)))
+        return polars.DataFrame(_Stream(self._rows().collected(views=True, durations=True)))
 
     def show(self, rows: int = SHOWN_ROWS) -> None:
         """Prints the first rows.

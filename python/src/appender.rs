@@ -3,11 +3,11 @@
 use crate::error::{guarded, misuse, raised};
 use crate::from_numpy;
 use crate::from_python::scalar;
+use crate::tables;
 use gingham::Appender;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use pyo3_arrow::PyRecordBatchReader;
 use std::sync::{Mutex, PoisonError};
 
 /// Gathers rows for one table.
@@ -43,10 +43,14 @@ impl CoreAppender {
         self.with(py, |appender| appender.append_row(&values))
     }
 
-    /// Appends the rows of an object with `__arrow_c_stream__`, whose columns are the table's in order.
-    fn append_arrow(&self, py: Python<'_>, stream: PyRecordBatchReader) -> PyResult<()> {
-        let reader = stream.into_reader()?;
-        self.with(py, |appender| reader.into_iter().try_for_each(|batch| appender.append_batch(batch?)))
+    /// Appends the rows of an object with `__arrow_c_stream__`, whose columns are the table's in order. Those of `untyped` have NULLs
+    /// alone.
+    #[pyo3(signature = (stream, untyped=Vec::new()))]
+    fn append_arrow(&self, py: Python<'_>, stream: &Bound<'_, PyAny>, untyped: Vec<String>) -> PyResult<()> {
+        let reader = tables::reader_of(py, "the frame", stream)?;
+        self.with(py, |appender| {
+            reader.into_iter().try_for_each(|batch| appender.append_batch(tables::without_types(&batch?, &untyped)?))
+        })
     }
 
     /// Appends the rows of columns of NumPy arrays; see `from_numpy` for what a column is.

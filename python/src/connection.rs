@@ -13,7 +13,6 @@ use gingham::{Connection, Database, DatabaseOptions, StatementHandle, Transactio
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use pyo3_arrow::PyRecordBatchReader;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -173,14 +172,23 @@ impl CoreConnection {
         py.detach(|| connection.unknown_tables(sql)).map_err(|error| raised(py, &error))
     }
 
-    /// Lets an object with `__arrow_c_stream__` stand for a table. What can be read again is kept; `once` says that it can't.
-    fn register_arrow(&self, py: Python<'_>, name: &str, stream: PyRecordBatchReader, once: bool) -> PyResult<()> {
+    /// Lets an object with `__arrow_c_stream__` stand for a table. What can be read again is kept; `once` says that it can't. The
+    /// columns of `untyped` have NULLs alone, and no type.
+    #[pyo3(signature = (name, stream, once, untyped=Vec::new()))]
+    fn register_arrow(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        stream: &Bound<'_, PyAny>,
+        once: bool,
+        untyped: Vec<String>,
+    ) -> PyResult<()> {
         let connection = self.get(py)?;
+        let reader = tables::reader_of(py, name, stream)?;
         let registered = if once {
-            let reader = stream.into_reader()?;
             panics::guarded(|| connection.register_stream(name, reader))
         } else {
-            let batches = tables::batches_of_stream(py, stream)?;
+            let batches = tables::batches_of(py, reader, &untyped)?;
             panics::guarded(|| connection.register(name, batches))
         };
         registered.map_err(|error| raised(py, &error))

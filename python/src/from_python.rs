@@ -1,6 +1,8 @@
 //! Values of Python as parameters: by their classes, without loss, or refused by class.
 
 use crate::error::{guarded, unfit, unsupported};
+use crate::numpy_times;
+use arrow::datatypes::IntervalMonthDayNano;
 use gingham::lab::{PanicPoint, pass};
 use gingham::{ScalarValue, Values};
 use pyo3::intern;
@@ -49,7 +51,7 @@ pub(crate) struct Classes {
     pub(crate) time: Py<PyType>,
     pub(crate) timedelta: Py<PyType>,
     pub(crate) utc: Py<PyAny>,
-    uuid: Py<PyType>,
+    pub(crate) uuid: Py<PyType>,
 }
 
 /// The classes, imported once.
@@ -86,17 +88,33 @@ pub(crate) fn scalar(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Scala
         return Ok(ScalarValue::Float64(Some(value.extract()?)));
     }
     if let Ok(text) = value.cast::<PyString>() {
-        return Ok(ScalarValue::Utf8View(Some(text.to_str()?.to_owned())));
+        return Ok(ScalarValue::Utf8View(Some(text_of(text)?.to_owned())));
     }
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Ok(ScalarValue::BinaryView(Some(bytes.as_bytes().to_vec())));
-    }
-    if value.is_instance_of::<PyByteArray>() || value.is_instance_of::<PyMemoryView>() {
-        let bytes =
-            value.call_method0(intern!(py, "__bytes__")).or_else(|_| value.call_method0(intern!(py, "tobytes")));
-        return Ok(ScalarValue::BinaryView(Some(bytes?.cast_into::<PyBytes>()?.as_bytes().to_vec())));
+    if let Some(bytes) = bytes_of(value)? {
+        return Ok(ScalarValue::BinaryView(Some(bytes)));
     }
     of_library(py, value)
+}
+
+/// The text of a str, which may have a half of a character in two halves: no text has that.
+pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    value.to_str().map_err(|error| {
+        let text = value.repr().map_or_else(|_| "a str".to_owned(), |text| text.to_string_lossy().into_owned());
+        unfit(value.py(), &format!("{text} is no text of Unicode ({})", error.value(value.py())))
+    })
+}
+
+/// The bytes of a value that is a row of them.
+pub(crate) fn bytes_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+    Ok(if let Ok(bytes) = value.cast::<PyBytes>() {
+        Some(bytes.as_bytes().to_vec())
+    } else if let Ok(bytes) = value.cast::<PyByteArray>() {
+        Some(bytes.to_vec())
+    } else if value.is_instance_of::<PyMemoryView>() {
+        Some(value.call_method0(intern!(value.py(), "tobytes"))?.cast_into::<PyBytes>()?.as_bytes().to_vec())
+    } else {
+        None
+    })
 }
 
 /// A value of a class of the standard library, of NumPy or of pandas.
@@ -115,7 +133,12 @@ fn of_library(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<ScalarValue>
     if value.is_instance(classes.datetime.bind(py))? {
         let zoned = !value.getattr(intern!(py, "tzinfo"))?.is_none();
         let zone = zoned.then(|| Arc::from("+00:00"));
-        return Ok(ScalarValue::TimestampMicrosecond(Some(timestamp(py, value)?), zone));
+        let moment = Moment::of(py, value)?;
+        if moment.nanos == 0 {
+            return Ok(ScalarValue::TimestampMicrosecond(Some(moment.micros), zone));
+        }
+        let nanos = moment.in_nanos().ok_or_else(|| unfit(py, &format!("{value} is out of range for TIMESTAMP(9)")))?;
+        return Ok(ScalarValue::TimestampNanosecond(Some(nanos), zone));
     }
     if value.is_instance(classes.date.bind(py))? {
         return Ok(ScalarValue::Date32(Some(day(py, value)? as i32)));
@@ -124,20 +147,20 @@ fn of_library(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<ScalarValue>
         return Ok(ScalarValue::Time64Microsecond(Some(time(py, value)?)));
     }
     if value.is_instance(classes.timedelta.bind(py))? {
-        let part = |name: &str| -> PyResult<i64> { value.getattr(name)?.extract() };
-        let (days, seconds, micros) = (part("days")?, part("seconds")?, part("microseconds")?);
-        let days = i32::try_from(days).map_err(|_| unfit(py, &format!("{value} is out of range for INTERVAL")))?;
-        let nanoseconds = (seconds * 1_000_000 + micros) * 1000;
-        let interval = arrow::datatypes::IntervalMonthDayNano::new(0, days, nanoseconds);
-        return Ok(ScalarValue::IntervalMonthDayNano(Some(interval)));
+        return Ok(ScalarValue::IntervalMonthDayNano(Some(interval(py, value)?)));
     }
     if value.is_instance(classes.uuid.bind(py))? {
         return Ok(ScalarValue::Utf8View(Some(value.str()?.to_string())));
     }
-    // Scalars of NumPy give the value of Python that they are.
     if class.module()? == "numpy" && value.hasattr(intern!(py, "item"))? && name != "ndarray" {
+        match name.as_str() {
+            "datetime64" => return numpy_times::moment(py, value),
+            "timedelta64" => return numpy_times::span(py, value),
+            _ => {}
+        }
+        // Scalars of NumPy give the value of Python that they are; those that are none give another one of NumPy's.
         let plain = value.call_method0(intern!(py, "item"))?;
-        if !plain.is(value) && !plain.is_instance_of::<PyDict>() {
+        if plain.get_type().module()? != "numpy" && !plain.is_instance_of::<PyDict>() {
             return scalar(py, &plain);
         }
     }
@@ -151,13 +174,22 @@ fn integer(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     if let Ok(large) = value.extract::<u64>() {
         return Ok(ScalarValue::UInt64(Some(large)));
     }
-    let digits = value.str()?.to_string();
-    match digits.parse::<i128>() {
-        Ok(whole) if whole.unsigned_abs() < 10_u128.pow(MOST_DIGITS) => {
-            Ok(ScalarValue::Decimal128(Some(whole), MOST_DIGITS as u8, 0))
-        }
-        _ => Err(unfit(py, &format!("{digits} has more than {MOST_DIGITS} digits"))),
+    Ok(ScalarValue::Decimal128(Some(whole(py, value)?), MOST_DIGITS as u8, 0))
+}
+
+/// A whole number of at most 38 digits.
+pub(crate) fn whole(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<i128> {
+    let number = if value.is_instance_of::<PyBool>() {
+        i128::from(value.extract::<bool>()?)
+    } else {
+        value.extract::<i128>().unwrap_or(i128::MAX)
+    };
+    if number.unsigned_abs() < 10_u128.pow(MOST_DIGITS) {
+        return Ok(number);
     }
+    // Python writes no more than 4,300 digits.
+    let digits = value.str().map_or_else(|_| "the number".to_owned(), |digits| digits.to_string());
+    Err(unfit(py, &format!("{digits} has more than {MOST_DIGITS} digits")))
 }
 
 /// Unscaled value, precision and scale of a Decimal.
@@ -187,19 +219,65 @@ pub(crate) fn day(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     Ok(value.call_method0(intern!(py, "toordinal"))?.extract::<i64>()? - EPOCH_ORDINAL)
 }
 
-/// Microseconds from midnight to a time of day.
+/// Microseconds from midnight to a time of day, which has no zone.
 pub(crate) fn time(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if !value.getattr(intern!(py, "tzinfo"))?.is_none() {
+        return Err(unsupported(
+            py,
+            &format!("the time {value} has a zone, and SQL's TIME has none; take it off first"),
+        ));
+    }
+    time_of_day(py, value)
+}
+
+fn time_of_day(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let part = |name: &Bound<'_, PyString>| -> PyResult<i64> { value.getattr(name)?.extract() };
     let (hour, minute) = (part(intern!(py, "hour"))?, part(intern!(py, "minute"))?);
     let (second, micro) = (part(intern!(py, "second"))?, part(intern!(py, "microsecond"))?);
     Ok(((hour * 60 + minute) * 60 + second) * 1_000_000 + micro)
 }
 
-/// Microseconds from 1970-01-01 to a timestamp: in UTC for one with a zone.
-pub(crate) fn timestamp(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<i64> {
-    if value.getattr(intern!(py, "tzinfo"))?.is_none() {
-        return Ok(day(py, value)? * DAY_MICROS + time(py, value)?);
+/// A timestamp: microseconds from 1970-01-01, in UTC for one with a zone, and the nanoseconds that one of pandas' may have besides.
+pub(crate) struct Moment {
+    pub(crate) micros: i64,
+    pub(crate) nanos: i64,
+}
+
+impl Moment {
+    pub(crate) fn of(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let own = if value.getattr(intern!(py, "tzinfo"))?.is_none() {
+            value.clone()
+        } else {
+            value.call_method1(intern!(py, "astimezone"), (classes(py)?.utc.bind(py),))?
+        };
+        let micros = day(py, &own)? * DAY_MICROS + time_of_day(py, &own)?;
+        Ok(Self { micros, nanos: part(&own, intern!(py, "nanosecond"))? })
     }
-    let utc = value.call_method1(intern!(py, "astimezone"), (classes(py)?.utc.bind(py),))?;
-    Ok(day(py, &utc)? * DAY_MICROS + time(py, &utc)?)
+
+    pub(crate) fn in_nanos(&self) -> Option<i64> {
+        self.micros.checked_mul(1_000)?.checked_add(self.nanos)
+    }
+}
+
+/// A part of a value that only pandas' classes have; 0 of others.
+fn part(value: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<i64> {
+    value.getattr_opt(name)?.map_or(Ok(0), |part| part.extract())
+}
+
+/// A timedelta as days and time.
+pub(crate) fn interval(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<IntervalMonthDayNano> {
+    let own = |name: &Bound<'_, PyString>| -> PyResult<i64> { value.getattr(name)?.extract() };
+    let (days, seconds) = (own(intern!(py, "days"))?, own(intern!(py, "seconds"))?);
+    let micros = own(intern!(py, "microseconds"))?;
+    let seconds = i128::from(days) * 86_400 + i128::from(seconds);
+    let nanos =
+        seconds * 1_000_000_000 + i128::from(micros) * 1_000 + i128::from(part(value, intern!(py, "nanoseconds"))?);
+    interval_of(nanos).ok_or_else(|| unfit(py, &format!("{value} is out of range for INTERVAL")))
+}
+
+/// Nanoseconds as days and time of the same sign.
+pub(crate) fn interval_of(nanos: i128) -> Option<IntervalMonthDayNano> {
+    let day = i128::from(DAY_MICROS) * 1_000;
+    let days = i32::try_from(nanos / day).ok()?;
+    Some(IntervalMonthDayNano::new(0, days, i64::try_from(nanos % day).ok()?))
 }

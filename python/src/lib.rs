@@ -9,7 +9,8 @@
 //! | `rows` | where the rows of a result come from, and readers of them |
 //! | `appender` | rows and frames to a table |
 //! | `to_python`, `to_numpy` | values out |
-//! | `from_python`, `from_numpy` | values in |
+//! | `from_python`, `numpy_times` | values in |
+//! | `from_numpy`, `from_objects` | columns of pandas in |
 //! | `wait` | waiting for a statement while Ctrl-C is heard |
 //! | `error` | errors as DB-API's exceptions |
 
@@ -17,7 +18,9 @@ mod appender;
 mod connection;
 mod error;
 mod from_numpy;
+mod from_objects;
 mod from_python;
+mod numpy_times;
 mod result;
 mod rows;
 mod tables;

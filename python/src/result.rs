@@ -1,14 +1,16 @@
 //! The rows of a statement: as tuples, as an Arrow stream, as NumPy arrays, or as text.
 
-use crate::error::{misuse, raised};
+use crate::error::{misuse, raised, unsupported};
 use crate::rows::{Batches, KeptRows, Source, shaped};
 use crate::to_numpy;
 use crate::to_python::tuples;
 use crate::wait::wait;
-use arrow::array::{ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::array::{
+    ArrayRef, AsArray, DurationMicrosecondArray, DurationNanosecondArray, RecordBatch, RecordBatchOptions,
+};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use gingham::storage::{LogicalType, panics};
-use gingham::{QueryResult, StatementHandle, plain_strings};
+use gingham::{QueryResult, StatementHandle, plain_strings, require_arrow_times};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
@@ -179,10 +181,16 @@ impl CoreResult {
         batches.capsule(py, requested_schema)
     }
 
-    /// As `stream`, once all rows are there: reading it waits for nothing.
-    fn collected<'py>(&self, py: Python<'py>, views: bool) -> PyResult<Bound<'py, PyCapsule>> {
+    /// As `stream`, once all rows are there: reading it waits for nothing. With `durations`, intervals are durations.
+    #[pyo3(signature = (views, durations=false))]
+    fn collected<'py>(&self, py: Python<'py>, views: bool, durations: bool) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = self.schema(views);
-        let source = Source::Kept(self.batches(py, &schema)?.into_iter());
+        let mut batches = self.batches(py, &schema)?;
+        for batch in &batches {
+            require_arrow_times(batch).map_err(|error| raised(py, &error))?;
+        }
+        let schema = if durations { with_durations(py, &schema, &mut batches)? } else { schema };
+        let source = Source::Kept(batches.into_iter());
         Batches { schema, current: None, source, handle: self.handle.clone() }.capsule(py, None)
     }
 
@@ -194,6 +202,7 @@ impl CoreResult {
     /// The next batch, with plain strings, as one of pyarrow; `None` at the end.
     fn batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(batch) = self.portion(py, usize::MAX)? else { return Ok(None) };
+        require_arrow_times(&batch).map_err(|error| raised(py, &error))?;
         let batch = shaped(batch, &self.schema(false)).map_err(|error| raised(py, &error.into()))?;
         PyRecordBatch::new(batch).into_pyarrow(py).map(Some)
     }
@@ -255,6 +264,49 @@ impl CoreResult {
                 None => return Ok(None),
             }
         }
+    }
+}
+
+/// Intervals of batches as durations, which have no months. Gives the schema that they have then.
+fn with_durations(py: Python<'_>, schema: &SchemaRef, batches: &mut [RecordBatch]) -> PyResult<SchemaRef> {
+    let mut columns: Vec<Vec<ArrayRef>> = batches.iter().map(|batch| batch.columns().to_vec()).collect();
+    let mut fields: Vec<Arc<Field>> = schema.fields().to_vec();
+    for (position, field) in fields.iter_mut().enumerate() {
+        if !matches!(field.data_type(), DataType::Interval(_)) {
+            continue;
+        }
+        let chunks: Vec<ArrayRef> = columns.iter().map(|own| Arc::clone(&own[position])).collect();
+        let (counts, unit) = to_numpy::durations(py, field, &chunks)?;
+        *field = Arc::new(field.as_ref().clone().with_data_type(DataType::Duration(unit)));
+        for (own, counts) in columns.iter_mut().zip(counts) {
+            own[position] = match unit {
+                TimeUnit::Nanosecond => Arc::new(DurationNanosecondArray::from(counts)),
+                _ => Arc::new(DurationMicrosecondArray::from(counts)),
+            };
+        }
+    }
+    if let Some(nested) = fields.iter().find(|field| has_intervals(field.data_type())) {
+        let text = format!("column '{}' has intervals within {}", nested.name(), type_name(nested.data_type()));
+        return Err(unsupported(py, &format!("{text}, which polars has no type for; CAST them to VARCHAR")));
+    }
+    let schema: SchemaRef = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    for (batch, columns) in batches.iter_mut().zip(columns) {
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let made = RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options);
+        *batch = made.map_err(|error| raised(py, &error.into()))?;
+    }
+    Ok(schema)
+}
+
+fn has_intervals(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Interval(_) => true,
+        DataType::List(inner)
+        | DataType::LargeList(inner)
+        | DataType::FixedSizeList(inner, _)
+        | DataType::Map(inner, _) => has_intervals(inner.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_intervals(field.data_type())),
+        _ => false,
     }
 }
 

@@ -9,7 +9,7 @@ use arrow::error::ArrowError;
 use futures::StreamExt;
 use gingham::lab::{PanicPoint, pass};
 use gingham::storage::panics;
-use gingham::{QueryResult, StatementHandle};
+use gingham::{QueryResult, StatementHandle, require_arrow_times};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -86,7 +86,10 @@ impl Iterator for Batches {
             Some(batch) => Ok(Some(batch)),
             None => wait_anywhere(&self.handle, self.source.next()),
         };
-        Some(next.transpose()?.and_then(|batch| shaped(batch, &self.schema)))
+        Some(next.transpose()?.and_then(|batch| {
+            require_arrow_times(&batch).map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+            shaped(batch, &self.schema)
+        }))
     }
 }
 

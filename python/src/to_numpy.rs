@@ -1,15 +1,16 @@
 //! Columns as NumPy arrays, of which `gingham/_frames.py` makes a frame of pandas without pyarrow.
 //!
 //! A column is a tuple `(name, kind, values, mask, extra)`: `values` is an array of the type that NumPy has for the column's,
-//! of 64-bit integers for a timestamp (`extra` is unit and zone) and a date (`extra` is `("D", None)`), or of objects. `mask` is
-//! true where NULL is, and None where nothing is.
+//! of 64-bit integers for a timestamp (`extra` is unit and zone), a date (`extra` is `("D", None)`) and an interval (`duration`, whose
+//! `extra` is the unit), or of objects. `mask` is true where NULL is, and None where nothing is.
 
-use crate::error::guarded;
-use crate::to_python;
+use crate::error::{guarded, unfit};
+use crate::to_python::{self, nanos_of};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Field, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use gingham::lab::{PanicPoint, pass};
 use numpy::{Element, PyArray1};
@@ -52,9 +53,15 @@ fn column_of<'py>(py: Python<'py>, field: &Field, chunks: &[ArrayRef]) -> PyResu
             };
             let plain: Result<Vec<ArrayRef>, _> =
                 chunks.iter().map(|own| arrow::compute::cast(own, &DataType::Int64)).collect();
-            let plain = plain.map_err(|error| crate::error::unfit(py, &error.to_string()))?;
+            let plain = plain.map_err(|error| unfit(py, &error.to_string()))?;
             let extra = (unit, zone.as_deref()).into_pyobject(py)?.into_any();
             ("timestamp", numbers::<Int64Type>(py, &plain), extra)
+        }
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let (counts, unit) = durations(py, field, chunks)?;
+            let unit = if unit == TimeUnit::Nanosecond { "ns" } else { "us" };
+            let values = counts.into_iter().flatten().map(Option::unwrap_or_default).collect();
+            ("duration", PyArray1::<i64>::from_vec(py, values).into_any(), unit.into_pyobject(py)?.into_any())
         }
         _ => {
             let mut objects: Vec<Py<PyAny>> = Vec::with_capacity(chunks.iter().map(|own| own.len()).sum());
@@ -66,6 +73,27 @@ fn column_of<'py>(py: Python<'py>, field: &Field, chunks: &[ArrayRef]) -> PyResu
     };
     let mask = if chunks.iter().any(|own| own.logical_null_count() > 0) { mask(py, chunks) } else { none() };
     (field.name(), kind, values, mask, extra).into_pyobject(py)
+}
+
+/// The intervals of chunks as counts of a unit: of nanoseconds where one has some.
+pub(crate) fn durations(
+    py: Python<'_>,
+    field: &Field,
+    chunks: &[ArrayRef],
+) -> PyResult<(Vec<Vec<Option<i64>>>, TimeUnit)> {
+    let intervals = || chunks.iter().map(|own| own.as_primitive::<IntervalMonthDayNanoType>());
+    let fine = intervals().flatten().flatten().any(|own| nanos_of(own) % 1_000 != 0);
+    let (unit, nanos, name) =
+        if fine { (TimeUnit::Nanosecond, 1, "nanoseconds") } else { (TimeUnit::Microsecond, 1_000, "microseconds") };
+    let count = |own: Option<IntervalMonthDayNano>| {
+        own.map(|own| i64::try_from(nanos_of(own) / nanos)).transpose().map_err(|_| {
+            let text =
+                format!("column '{}' has an interval that is out of range for durations of {name}", field.name());
+            unfit(py, &format!("{text}; CAST it to VARCHAR"))
+        })
+    };
+    let counts = intervals().map(|own| own.iter().map(count).collect::<PyResult<Vec<_>>>());
+    Ok((counts.collect::<PyResult<Vec<_>>>()?, unit))
 }
 
 fn mask<'py>(py: Python<'py>, chunks: &[ArrayRef]) -> Bound<'py, PyAny> {

@@ -5,8 +5,8 @@ use crate::from_python::classes;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, DecimalType, Field,
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
-    IntervalUnit, TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano,
+    IntervalMonthDayNanoType, IntervalUnit, TimeUnit, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::temporal_conversions::{date32_to_datetime, date64_to_datetime};
 use chrono::{DateTime, Datelike, NaiveDateTime, NaiveTime};
@@ -15,6 +15,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+
+const DAY_NANOS: i128 = 86_400_000_000_000;
 
 type Column<'py> = Vec<Bound<'py, PyAny>>;
 
@@ -75,15 +77,10 @@ pub(crate) fn column<'py>(py: Python<'py>, values: &ArrayRef, field: &Field) -> 
         DataType::Date64 => {
             each(py, values.as_primitive::<Date64Type>().iter(), |own| date(py, date64_to_datetime(own), own, field))
         }
-        DataType::Time32(_) | DataType::Time64(_) => times(py, values),
+        DataType::Time32(_) | DataType::Time64(_) => times(py, values, field),
         DataType::Timestamp(unit, zone) => timestamps(py, values, *unit, zone.as_deref(), field),
         DataType::Interval(IntervalUnit::MonthDayNano) => {
-            let class = classes(py)?.timedelta.bind(py);
-            each(py, values.as_primitive::<IntervalMonthDayNanoType>().iter(), |own| {
-                // A month has 30 days, as PostgreSQL counts where a number of days is wanted.
-                let days = i64::from(own.months) * 30 + i64::from(own.days);
-                class.call1((days, 0, own.nanoseconds / 1000))
-            })
+            each(py, values.as_primitive::<IntervalMonthDayNanoType>().iter(), |own| span(py, own, field))
         }
         DataType::Dictionary(_, plain) => column(py, &cast(py, values, plain)?, field),
         _ => nested(py, values, field),
@@ -183,14 +180,69 @@ fn out_of_range(py: Python<'_>, class: &str, value: &str, field: &Field) -> PyEr
     )
 }
 
-fn times<'py>(py: Python<'py>, values: &ArrayRef) -> PyResult<Column<'py>> {
+/// Nanoseconds of an interval, of which a month has 30 days, as it has where intervals are compared.
+pub(crate) fn nanos_of(interval: IntervalMonthDayNano) -> i128 {
+    let days = i128::from(interval.months) * 30 + i128::from(interval.days);
+    days * DAY_NANOS + i128::from(interval.nanoseconds)
+}
+
+/// An interval as a timedelta: as pandas' where it has nanoseconds, which Python's has not.
+fn span<'py>(py: Python<'py>, interval: IntervalMonthDayNano, field: &Field) -> PyResult<Bound<'py, PyAny>> {
+    let nanos = nanos_of(interval);
+    if nanos % 1_000 != 0 {
+        let own = i64::try_from(nanos).ok();
+        let made = own.and_then(|own| of_pandas(py, "Timedelta", own, None).transpose());
+        return made
+            .unwrap_or_else(|| Err(too_fine(py, "INTERVAL", "timedelta", &format!("{nanos} nanoseconds"), field)));
+    }
+    let (days, rest) = (nanos.div_euclid(DAY_NANOS), nanos.rem_euclid(DAY_NANOS));
+    let made = classes(py)?.timedelta.bind(py).call1((days as i64, 0, (rest / 1_000) as i64));
+    made.map_err(|_| {
+        let text =
+            format!("column '{}' has an interval of {days} days, which Python's timedelta can't hold", field.name());
+        unfit(py, &format!("{text}; CAST it to VARCHAR, or read the rows by .arrow()"))
+    })
+}
+
+/// A value of a class of pandas', which has nanoseconds; `None` where there is no pandas.
+fn of_pandas<'py>(
+    py: Python<'py>,
+    class: &str,
+    nanos: i64,
+    zone: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Ok(pandas) = py.import(intern!(py, "pandas")) else { return Ok(None) };
+    let named = PyDict::new(py);
+    named.set_item("unit", "ns")?;
+    if let Some(zone) = zone {
+        named.set_item("tz", zone)?;
+    }
+    pandas.getattr(class)?.call((nanos,), Some(&named)).map(Some)
+}
+
+fn too_fine(py: Python<'_>, sql: &str, class: &str, value: &str, field: &Field) -> PyErr {
+    let text =
+        format!("column '{}' has a {sql} with nanoseconds ({value}), which Python's {class} can't hold", field.name());
+    unfit(py, &format!("{text}; CAST it to {sql}(6) or VARCHAR, or read the rows by .arrow()"))
+}
+
+fn times<'py>(py: Python<'py>, values: &ArrayRef, field: &Field) -> PyResult<Column<'py>> {
     let nanoseconds = cast(py, values, &DataType::Time64(TimeUnit::Nanosecond))?;
     let nanoseconds = nanoseconds.as_primitive::<arrow::datatypes::Time64NanosecondType>();
     each(py, nanoseconds.iter(), |own| {
         let (seconds, rest) = (own / 1_000_000_000, own % 1_000_000_000);
-        // Python's time has microseconds. 24:00 is one that it has not: the first of the next day.
-        let time = NaiveTime::from_num_seconds_from_midnight_opt((seconds % 86_400) as u32, rest as u32 / 1000 * 1000);
-        Ok(time.unwrap_or_default().into_pyobject(py)?.into_any())
+        let midnight = NaiveTime::from_num_seconds_from_midnight_opt(seconds as u32, rest as u32);
+        match midnight.filter(|_| rest % 1_000 == 0) {
+            Some(time) => Ok(time.into_pyobject(py)?.into_any()),
+            None if rest % 1_000 != 0 => {
+                let text = midnight.map_or_else(|| own.to_string(), |time| time.to_string());
+                Err(too_fine(py, "TIME", "time", &text, field))
+            }
+            None => {
+                let text = format!("column '{}' has the time 24:00, which Python's time can't hold", field.name());
+                Err(unfit(py, &format!("{text}; CAST it to VARCHAR")))
+            }
+        }
     })
 }
 
@@ -216,6 +268,11 @@ fn timestamps<'py>(
         let Some(moment) = moment.filter(|moment| (1..=9999).contains(&moment.year())) else {
             return Err(out_of_range(py, "datetime", &format!("{seconds} seconds from 1970-01-01"), field));
         };
+        if nanoseconds % 1_000 != 0 {
+            // Units of nanoseconds are pandas' own.
+            let made = of_pandas(py, "Timestamp", own, zone.as_ref())?;
+            return made.ok_or_else(|| too_fine(py, "TIMESTAMP", "datetime", &moment.naive_utc().to_string(), field));
+        }
         match &zone {
             None => Ok(moment.naive_utc().into_pyobject(py)?.into_any()),
             Some(zone) => {

@@ -211,7 +211,7 @@ def test_frames_of_every_kind_of_column(connection):
         ([[1], [2]], "class list"),
         ([{"a": 1}, None], "class dict"),
         (numpy.array([1 + 2j]), "complex"),
-        (pandas.to_timedelta(["1 day"]), "timedelta"),
+        (pandas.interval_range(0, 1), "interval"),
         (pandas.period_range("2024", periods=1, freq="D"), "period"),
         ([decimal.Decimal(10) ** 38], "38 digits"),
     ],

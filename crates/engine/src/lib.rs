@@ -38,6 +38,7 @@ mod database;
 mod datafusion;
 mod equality;
 mod error;
+mod for_arrow;
 mod functions;
 mod guards;
 #[doc(hidden)]
@@ -66,6 +67,7 @@ pub use ::datafusion::common::ScalarValue;
 pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatement, Transaction, Values};
 pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
+pub use for_arrow::require_arrow_times;
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
 pub use session::{
@@ -75,4 +77,5 @@ pub use session::{
 pub use sql::quoted::quoted;
 pub use sql::splitter::{ScriptPart, StatementSplitter};
 pub use statements::transfer::stream::CopyStream;
+pub use table::readable;
 pub use text::as_text;

@@ -65,6 +65,7 @@ const RULES: &[Rules] = &[
             "percentiles",
             "casts",
             "text",
+            "for_arrow",
             "recording",
             "arithmetic",
             "guards",

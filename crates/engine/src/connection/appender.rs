@@ -1,6 +1,7 @@
 //! Appending rows or batches to a table: they travel through a channel to one INSERT.
 
 use crate::session::{CancelToken, Outcome, Session, Started, start_in, wait};
+use crate::table::readable;
 use crate::{Error, Result, statements};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
@@ -145,6 +146,7 @@ impl Appender {
         }
         self.flush()?;
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(batch.num_columns());
+        let batch = readable(&batch)?;
         for (values, column) in batch.columns().iter().zip(&self.definition.columns) {
             columns.push(assign(values, column, |row| format!("row {} of the batch, ", row + 1))?);
         }

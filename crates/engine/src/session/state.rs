@@ -8,6 +8,7 @@ use crate::datafusion::fixes::{
     ComparedKeys, EqualFunctions, EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, OuterConstants,
     SharedThresholds, UnlimitOneGroup, UnwaitedJoins, WholeKeys,
 };
+use crate::datafusion::in_order::FramesInOrder;
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
 use crate::equality::OneForm;
 use crate::guards::GuardExpressions;
@@ -167,6 +168,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
     rules.push(Arc::new(BuildOnce));
     rules.push(Arc::new(CompilePipelines::new(Arc::clone(&engine.pool), later.clone())));
     rules.extend(later);
+    rules.push(Arc::new(FramesInOrder));
     rules
 }
 

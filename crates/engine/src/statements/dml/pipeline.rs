@@ -1,5 +1,6 @@
 //! From a plan's partitions to the lanes of a table's writer, side by side.
 
+use crate::datafusion::in_order::as_they_come;
 use crate::session::{StatementContext, blocking, progress};
 use crate::statements::dml::ingest::Ingest;
 use crate::{Error, Result};
@@ -28,6 +29,8 @@ pub(crate) async fn each(
     work: impl Fn(usize, RecordBatch) -> Result<()> + Send + Sync + 'static,
 ) -> Result<()> {
     let work = Arc::new(work);
+    // A table keeps no order of its records.
+    let plan = as_they_come(plan);
     progress::watch(&context.cancel, &plan);
     let streams = execute_stream_partitioned(plan, context.task())?;
     let mut lanes = JoinSet::new();
