@@ -1,7 +1,8 @@
 //! Tables of the program that come with a statement: nobody else sees them, whatever else the connection runs.
 
 use crate::{connect, failure, rows};
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator};
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, RecordBatchIterator};
+use arrow::datatypes::Int64Type;
 use gingham::{Connection, Database, ScalarValue, StatementHandle, StatementTables};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -212,6 +213,64 @@ fn a_stream_of_a_statement_is_read_once() {
 }
 
 /// Threads that share a connection, each with a table of its own under one name; the values say whose an answer is.
+#[test]
+fn rows_keep_their_order_where_nothing_reorders_them() {
+    // More than the 65,536 rows that a task reads at a time, in batches of every size.
+    let all: Vec<i64> = (0..150_000).collect();
+    let mut batches = vec![batch(&[])];
+    let mut rest = all.as_slice();
+    for rows in [1, 70_000, 3, 5_000].into_iter().cycle() {
+        let (first, later) = rest.split_at(rest.len().min(rows));
+        batches.push(batch(first));
+        rest = later;
+        if rest.is_empty() {
+            break;
+        }
+    }
+    let limited = |from: usize, rows: usize| all.iter().filter(|n| *n % 7 > 0).skip(from).take(rows);
+    let filter = "SELECT n FROM frame WHERE n % 7 > 0";
+    let expected: Vec<(String, Vec<i64>)> = vec![
+        ("SELECT n FROM frame".into(), all.clone()),
+        (filter.into(), limited(0, all.len()).copied().collect()),
+        (format!("{filter} LIMIT 3"), limited(0, 3).copied().collect()),
+        (format!("{filter} LIMIT 70000 OFFSET 9"), limited(9, 70_000).copied().collect()),
+        (
+            format!("SELECT -n AS n FROM ({filter}) q WHERE n > 60000"),
+            limited(0, all.len()).filter(|n| **n > 60_000).map(|n| -n).collect(),
+        ),
+        (format!("{filter} UNION ALL SELECT n FROM frame"), limited(0, all.len()).chain(&all).copied().collect()),
+        ("SELECT row_number() OVER () - n AS n FROM frame".into(), vec![1; all.len()]),
+        ("SELECT n FROM frame LIMIT 2".into(), vec![0, 1]),
+    ];
+    for threads in [1, 2, 7] {
+        let connection = gingham::DatabaseOptions::new().threads(Some(threads)).temporary().unwrap().connect();
+        let mut tables = StatementTables::new();
+        tables.insert("frame", batches.clone()).unwrap();
+        let own = connection.with_tables(tables);
+        for (sql, expected) in &expected {
+            let found = own.query(sql).unwrap().collect_batches().unwrap();
+            let found = found.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec());
+            assert!(found.eq(expected.iter().copied()), "{threads} threads: {sql}");
+        }
+        // A table has no order, and all of its rows.
+        own.execute("CREATE TABLE t AS SELECT n FROM frame").unwrap();
+        assert_eq!(
+            rows(&connection, "SELECT count(*), count(DISTINCT n), sum(n) FROM t"),
+            ["150000|150000|11249925000"]
+        );
+    }
+}
+
+#[test]
+fn a_table_of_no_column_is_refused() {
+    let empty = RecordBatch::new_empty(Arc::new(arrow::datatypes::Schema::empty()));
+    let error = StatementTables::new().insert("frame", vec![empty]).unwrap_err();
+    assert_eq!(
+        (error.sqlstate(), error.to_string().as_str()),
+        ("42P16", "'frame' has no column, and a table has one at least")
+    );
+}
+
 #[test]
 fn threads_find_their_own() {
     let database = Database::in_memory().unwrap();
