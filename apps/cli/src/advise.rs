@@ -128,11 +128,11 @@ fn threads() -> usize {
 
 /// Tells what became of the tables; fails when a change was undone.
 fn tell(applied: &[Applied]) -> Result<(), Failure> {
-    for Applied { table, gain, undone } in applied {
+    for Applied { table, gain, undone, compared } in applied {
         match (undone, gain) {
             (Some(why), _) => say!("{table}: undone, {why}"),
-            (None, Some(gain)) => say!("{table}: changed, {gain}, all answers are the same"),
-            (None, None) => say!("{table}: changed, all answers are the same"),
+            (None, Some(gain)) => say!("{table}: changed, {gain}, {compared}"),
+            (None, None) => say!("{table}: changed, {compared}"),
         }
     }
     let undone: Vec<String> =

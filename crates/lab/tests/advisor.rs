@@ -1,6 +1,6 @@
 //! The advisor on databases of its own: what it proposes, what it leaves as it was, and what it says of bad input.
 
-use gingham::advisor::{Candidate, Workload};
+use gingham::advisor::{Candidate, Comparison, Workload};
 use gingham::storage::{Design, Layout, TableName};
 use gingham::{Connection, Database, DatabaseOptions, Error, Result};
 use gingham_lab::advisor::{Advice, Answered, Request, Stop, Watch, advise, apply, html};
@@ -96,6 +96,7 @@ fn a_design_that_is_much_faster_is_proposed_and_applied() {
 
     let applied = apply(&database, &advice, 2, &(), &Stop::default()).expect("a change");
     assert!(applied.len() == 1 && applied[0].undone.is_none(), "{applied:?}");
+    assert_eq!(applied[0].compared, "2 of 3 answers are the same, 1 compared by the number of rows alone");
     assert_eq!(arranged(&connection), changed);
     assert!(database.check().expect("a check").errors.is_empty());
     assert_eq!(scratch_folders(database.path()), 0);
@@ -265,12 +266,15 @@ fn tables_that_tell_nothing_are_passed_over() {
         .expect("tables");
     let mut asked = request("SELECT sum(a) FROM empty;\nSELECT s, random() FROM seen;\nSELECT a FROM one LIMIT 1");
     asked.budget = Duration::from_secs(3);
-    let advice = advise(&database, &asked, &(), &Stop::default()).expect("advice");
+    let mut advice = advise(&database, &asked, &(), &Stop::default()).expect("advice");
     let passed: Vec<String> = advice.passed_over.iter().map(|(name, why)| format!("{name}: {why}")).collect();
     assert!(passed.contains(&"empty: it is empty".to_owned()), "{passed:?}");
     assert_eq!(advice.tables.len(), 1, "one record is a table too");
-    assert!(advice.statements[1].uses.volatile && advice.statements[2].uses.by_order);
+    assert!(advice.statements[1].uses.volatile && advice.statements[2].uses.comparison == Comparison::Count);
+    advice.tables[0].designs.truncate(1);
+    advice.tables[0].proposed = 0;
     let text = advice.to_string();
+    assert!(text.contains("nothing was compared: no other design was measured"), "{text}");
     assert!(text.contains("answers not compared: line 2") && text.contains("only rows counted: line 3"), "{text}");
     asked.tables = vec![TableName { schema: "public".into(), table: "unused".into() }];
     let advice = advise(&database, &asked, &(), &Stop::default()).expect("advice");

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `workload` | a file of statements: parsed, weighed, refused by line |
 //! | `usage` | what a statement asks of each table: columns, conditions and how much they leave, writes |
+//! | `comparison` | how far two answers of a statement have to be the same |
 //! | `facts` | what is known of a table's columns |
 //! | `candidate` | a design with the statements that make and undo it |
 //! | `propose` | candidates for a table |
@@ -15,6 +16,7 @@
 
 mod candidate;
 mod co_access;
+mod comparison;
 mod facts;
 mod model;
 mod propose;
@@ -23,6 +25,7 @@ mod usage;
 mod workload;
 
 pub use candidate::Candidate;
+pub use comparison::Comparison;
 pub use facts::{ColumnFacts, TableFacts};
 pub use model::{Modelled, model};
 pub use propose::propose;

@@ -1,6 +1,7 @@
 //! The demands of a statement on tables: the columns that it reads, the conditions on them and how much these leave, and what it
 //! writes. Taken from its optimised plan, in which conditions lie with the scans that evaluate them.
 
+use crate::advisor::comparison::{Comparison, comparison};
 use crate::table::GinghamTable;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -31,9 +32,8 @@ pub struct StatementUse {
     pub write: Option<WriteUse>,
     /// Its answer is another one each time: it asks for the time, or for random numbers.
     pub volatile: bool,
-    /// True when its rows, or what it computes of them, depend on an order that it does not fix, as those of LIMIT without ORDER BY
-    /// do.
-    pub by_order: bool,
+    /// How far two answers of it have to be the same.
+    pub comparison: Comparison,
 }
 
 /// One scan of a table.
@@ -164,11 +164,9 @@ pub(crate) fn table_uses(
     optimized: &LogicalPlan,
     options: &ConfigOptions,
 ) -> Result<StatementUse> {
-    let mut uses = StatementUse::default();
-    bound.apply_with_subqueries(|node| {
-        uses.by_order |= matches!(node, LogicalPlan::Limit(_) | LogicalPlan::Window(_));
-        node.apply_expressions(|expression| expression.apply(|part| uses.note(part)))
-    })?;
+    let mut uses = StatementUse { comparison: comparison(bound)?, ..StatementUse::default() };
+    bound
+        .apply_with_subqueries(|node| node.apply_expressions(|expression| expression.apply(|part| uses.note(part))))?;
     optimized.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
             uses.tables.extend(of_scan(scan, options)?);
@@ -181,15 +179,8 @@ pub(crate) fn table_uses(
 impl StatementUse {
     /// Notes what a part of an expression makes the answer depend on.
     fn note(&mut self, part: &Expr) -> Result<TreeNodeRecursion> {
-        match part {
-            Expr::ScalarFunction(call) => {
-                self.volatile |= call.func.signature().volatility != Volatility::Immutable;
-            }
-            Expr::AggregateFunction(call) => {
-                let ordered = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
-                self.by_order |= ordered.contains(&call.func.name());
-            }
-            _ => {}
+        if let Expr::ScalarFunction(call) = part {
+            self.volatile |= call.func.signature().volatility != Volatility::Immutable;
         }
         Ok(TreeNodeRecursion::Continue)
     }

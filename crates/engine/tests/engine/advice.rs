@@ -1,7 +1,7 @@
 //! The advisor's candidates: each can be had by the statements that are told, each can be undone, and the model's order is that of
 //! plain cases.
 
-use gingham::advisor::{Candidate, StatementUse, TableFacts, Workload, model, propose, rank};
+use gingham::advisor::{Candidate, Comparison, StatementUse, TableFacts, Workload, model, propose, rank};
 use gingham::{Connection, Database};
 use gingham_kernels::Isa;
 
@@ -45,10 +45,34 @@ fn uses_tell_columns_conditions_and_writes() {
     assert!(uses[2].1.tables[0].rows <= 2.0);
     let written: Vec<f64> = uses[4..].iter().map(|(_, uses)| uses.write.as_ref().expect("a write").rows).collect();
     assert!(written[0] <= 2.0 && (written[1] - 20.0).abs() < 10.0 && written[2] == 1.0, "{written:?}");
-    assert!(uses.iter().all(|(_, uses)| !uses.volatile && !uses.by_order));
-    let other =
-        self::uses(&connection, "SELECT now(), a FROM t; SELECT a FROM t LIMIT 3; SELECT a FROM t ORDER BY a LIMIT 3");
-    assert!(other[0].1.volatile && other[1].1.by_order && other[2].1.by_order);
+    assert!(uses.iter().all(|(_, uses)| !uses.volatile && uses.comparison == Comparison::default()));
+    assert!(self::uses(&connection, "SELECT now(), a FROM t")[0].1.volatile);
+}
+
+#[test]
+fn answers_are_compared_as_far_as_the_statement_fixes_them() {
+    let connection = connection();
+    let rows = |keys: &[usize]| Comparison::Rows { keys: keys.to_vec() };
+    let first = |keys: &[usize], skips: bool| Comparison::First { keys: keys.to_vec(), skips };
+    for (sql, expected) in [
+        ("SELECT a, b FROM t", rows(&[])),
+        ("SELECT a, b FROM t ORDER BY b DESC, a", rows(&[1, 0])),
+        ("SELECT a AS b, b AS a FROM t ORDER BY a", rows(&[1])),
+        ("SELECT a FROM t ORDER BY a, b", rows(&[0])),
+        ("SELECT a FROM t ORDER BY b, a", rows(&[])),
+        ("SELECT a, count(*) AS n FROM t GROUP BY a ORDER BY count(*) DESC, 1", rows(&[1, 0])),
+        ("SELECT a + 1 AS s FROM t ORDER BY s LIMIT 3", first(&[0], false)),
+        ("SELECT a, b FROM t ORDER BY b LIMIT 3 OFFSET 2", first(&[1], true)),
+        ("SELECT a FROM (SELECT a, b FROM t ORDER BY b) q", rows(&[])),
+        ("SELECT a FROM t LIMIT 3", Comparison::Count),
+        ("SELECT a FROM t ORDER BY b LIMIT 3", Comparison::Count),
+        ("SELECT a FROM (SELECT a FROM t LIMIT 3) q ORDER BY a", Comparison::Count),
+        ("SELECT a FROM t WHERE b = (SELECT b FROM t LIMIT 1)", Comparison::Count),
+        ("SELECT row_number() OVER () FROM t", Comparison::Count),
+        ("SELECT array_agg(a) FROM t", Comparison::Count),
+    ] {
+        assert_eq!(uses(&connection, sql)[0].1.comparison, expected, "{sql}");
+    }
 }
 
 #[test]

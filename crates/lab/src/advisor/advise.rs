@@ -188,7 +188,7 @@ impl AdviceRun<'_> {
         let ran = self.stop.at_most(longest, connection, || run(connection, statement));
         let origin = &self.request.workload.origin;
         let ran = ran.map_err(|error| error.about(format_args!("{origin}, statement in line {}", statement.line)))?;
-        Ok(ran.map(|(_, elapsed)| elapsed))
+        Ok(ran.map(|(.., elapsed)| elapsed))
     }
 
     /// Tables with the share of the workload's time that each costs, about, most first; and those that are passed over.

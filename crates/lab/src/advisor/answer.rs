@@ -1,10 +1,12 @@
-//! What a statement answered, in a few numbers: designs must give the same rows, in whatever order.
+//! What a statement answered, in a few numbers, by which every run of it is compared: designs must give the same rows, in whatever
+//! order. `whole` compares all rows, once for each design.
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
+use gingham::advisor::Comparison;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 /// Sums of floats differ by the order in which they were added.
@@ -48,13 +50,12 @@ impl AnswerDigest {
         Ok(answer)
     }
 
-    /// What differs from another answer; `None` when nothing does. Where rows depend on an order that the statement does not fix
-    /// (`by_order`), only their number counts.
-    pub fn difference(&self, other: &Self, by_order: bool) -> Option<String> {
+    /// What differs from another answer; `None` when nothing does. Where others may be among the rows, only their number counts.
+    pub fn difference(&self, other: &Self, comparison: &Comparison) -> Option<String> {
         if self.rows != other.rows {
             return Some(format!("{} rows, not {}", other.rows, self.rows));
         }
-        if by_order {
+        if !matches!(comparison, Comparison::Rows { .. }) {
             return None;
         }
         let alike =
@@ -78,19 +79,19 @@ mod tests {
     fn answers_are_sets_of_rows() {
         let first = answer("SELECT * FROM (VALUES (1, 'a', 0.5::DOUBLE), (2, NULL, NULL), (2, NULL, NULL)) v");
         let turned = answer("SELECT * FROM (VALUES (2, NULL, NULL), (1, 'a', 0.5::DOUBLE), (2, NULL, NULL)) v");
-        assert_eq!(first.difference(&turned, false), None);
+        assert_eq!(first.difference(&turned, &Comparison::default()), None);
         for other in [
             "SELECT * FROM (VALUES (1, 'a', 0.5::DOUBLE), (2, NULL, NULL)) v",
             "SELECT * FROM (VALUES (1, 'b', 0.5::DOUBLE), (2, NULL, NULL), (2, NULL, NULL)) v",
             "SELECT * FROM (VALUES (1, 'a', 0.25::DOUBLE), (2, NULL, NULL), (2, NULL, NULL)) v",
             "SELECT * FROM (VALUES (1, 'a', 0.5::DOUBLE), (2, NULL, 0.0), (2, NULL, NULL)) v",
         ] {
-            assert!(first.difference(&answer(other), false).is_some(), "{other}");
+            assert!(first.difference(&answer(other), &Comparison::default()).is_some(), "{other}");
         }
         let sums = answer("SELECT 0.1::DOUBLE + 0.2 + 0.3 AS s");
-        assert_eq!(sums.difference(&answer("SELECT 0.3::DOUBLE + 0.2 + 0.1 AS s"), false), None);
+        assert_eq!(sums.difference(&answer("SELECT 0.3::DOUBLE + 0.2 + 0.1 AS s"), &Comparison::default()), None);
         let five = answer("SELECT value FROM generate_series(1, 5)");
-        assert_eq!(five.difference(&answer("SELECT value FROM generate_series(11, 15)"), true), None);
-        assert!(five.difference(&answer("SELECT value FROM generate_series(1, 4)"), true).is_some());
+        assert_eq!(five.difference(&answer("SELECT value FROM generate_series(11, 15)"), &Comparison::Count), None);
+        assert!(five.difference(&answer("SELECT value FROM generate_series(1, 4)"), &Comparison::Count).is_some());
     }
 }

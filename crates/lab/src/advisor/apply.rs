@@ -29,6 +29,8 @@ pub struct Applied {
     pub gain: Option<Gain>,
     /// Why the change was undone again.
     pub undone: Option<String>,
+    /// What is known of the answers: "all answers are the same", or how many of them and what the others were compared by.
+    pub compared: String,
 }
 
 /// Gives each table the design that is proposed for it, one after the other. One that answers otherwise or is told apart as slower
@@ -66,13 +68,12 @@ impl Change<'_> {
         let before = Scratch::of(self.database, u64::MAX)?;
         let proposed = &self.table.designs[self.table.proposed].candidate;
         self.arrange(&proposed.arrangement(&self.table.definition), self.stop)?;
-        let (gain, undone) = match self.compared(&before) {
-            Ok(gain) => (
-                gain,
-                gain.filter(|gain| gain.interval.high < 1.0)
-                    .map(|gain| format!("it is {:.2} times as fast", gain.times)),
-            ),
-            Err(Error::Internal(wrong)) => (None, Some(wrong)),
+        let (gain, compared, undone) = match self.compared(&before) {
+            Ok((gain, compared)) => {
+                let slower = gain.filter(|gain| gain.interval.high < 1.0);
+                (gain, compared, slower.map(|gain| format!("it is {:.2} times as fast", gain.times)))
+            }
+            Err(Error::Internal(wrong)) => (None, String::new(), Some(wrong)),
             Err(other) => {
                 self.give_back()?;
                 return Err(other);
@@ -82,7 +83,7 @@ impl Change<'_> {
             self.watch.note(&format!("{name}: giving the old design back"), 1.0);
             self.give_back()?;
         }
-        Ok(Applied { table: name.clone(), gain, undone })
+        Ok(Applied { table: name.clone(), gain, undone, compared })
     }
 
     fn require_unaltered(&self) -> Result<()> {
@@ -111,7 +112,7 @@ impl Change<'_> {
     }
 
     /// Compares all answers, and the times, with those of the old design.
-    fn compared(&self, before: &Scratch) -> Result<Option<Gain>> {
+    fn compared(&self, before: &Scratch) -> Result<(Option<Gain>, String)> {
         let name = &self.table.definition.name;
         self.watch.note(&format!("{name}: comparing with the old design"), 0.0);
         let after = Scratch::of(self.database, u64::MAX)?;
@@ -124,6 +125,7 @@ impl Change<'_> {
         bench.add(before.connect(), self.advice.budget)?;
         bench.add(after.connect(), self.advice.budget)?;
         bench.start(self.advice.budget.mul_f64(MEASURED_AGAIN).max(LEAST_TIME));
-        Ok(measure(&mut bench, 2, 1)?.gain(1))
+        let gain = measure(&mut bench, 2, 1)?.gain(1);
+        Ok((gain, bench.compared_so_far()))
     }
 }

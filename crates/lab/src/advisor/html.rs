@@ -6,6 +6,7 @@ use super::looks::{Gain, LOOKS};
 use super::text::megabytes;
 use crate::machine::Machine;
 use crate::plot::{Bar, escaped, page, upright_bars};
+use gingham::advisor::Comparison;
 
 /// Characters of a statement that are shown.
 const SHOWN: usize = 1000;
@@ -85,8 +86,8 @@ fn of_table(advice: &Advice, table: &TableAdvice, done: Option<&Applied>) -> Str
 fn applied_text(done: &Applied) -> String {
     let text = match (&done.undone, done.gain) {
         (Some(why), _) => format!("It was applied and undone again: {why}."),
-        (None, Some(gain)) => format!("It was applied: all answers are the same, {}.", gain),
-        (None, None) => "It was applied: all answers are the same.".to_owned(),
+        (None, Some(gain)) => format!("It was applied: {}, {gain}.", done.compared),
+        (None, None) => format!("It was applied: {}.", done.compared),
     };
     format!("<p>{}</p>", escaped(&text))
 }
@@ -229,7 +230,11 @@ fn statements(advice: &Advice) -> String {
         let remark = match &facts.left_out {
             Some(why) => format!("left out: {why}"),
             None if facts.uses.volatile => "answers not compared".to_owned(),
-            None if facts.uses.by_order => "only its number of rows is compared".to_owned(),
+            None if facts.statement.writes => "only the number of changed records is compared".to_owned(),
+            None if facts.uses.comparison == Comparison::Count => "only its number of rows is compared".to_owned(),
+            None if facts.uses.comparison != Comparison::Rows { keys: Vec::new() } => {
+                "compared with the order of its rows".to_owned()
+            }
             None => String::new(),
         };
         let milliseconds = facts.time.as_secs_f64() * 1000.0;

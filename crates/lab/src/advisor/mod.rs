@@ -7,6 +7,7 @@
 //! | `advise` | the run: which tables, which designs, how long |
 //! | `scratch` | designs as tables in a scratch database |
 //! | `trial` | statements timed on designs, every answer compared |
+//! | `whole` | two answers compared row by row |
 //! | `looks` | rounds of measurements, and what they tell at five looks |
 //! | `answer` | what a statement answered, in a few numbers |
 //! | `advice` | what was found |
@@ -24,6 +25,7 @@ pub(crate) mod scratch;
 mod stop;
 mod text;
 pub(crate) mod trial;
+mod whole;
 
 pub use advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvice};
 pub use advise::{Request, Watch, advise};

@@ -2,6 +2,7 @@
 
 use super::advice::{Advice, Answered, StatementFacts, TableAdvice};
 use super::looks::LOOKS;
+use gingham::advisor::Comparison;
 use std::fmt::{self, Display, Formatter};
 
 /// Characters of a statement that are shown.
@@ -18,10 +19,18 @@ impl Display for Advice {
                 writeln!(f, "left out: {}: {why}", named(facts))?;
             } else if facts.uses.volatile {
                 writeln!(f, "answers not compared: {}: it asks for the time, or for random numbers", named(facts))?;
-            } else if facts.uses.by_order {
+            } else if facts.statement.writes {
+                writeln!(f, "only changed records counted: {}: it writes", named(facts))?;
+            } else if facts.uses.comparison == Comparison::Count {
                 writeln!(
                     f,
                     "only rows counted: {}: which it gives depends on an order that it does not fix",
+                    named(facts)
+                )?;
+            } else if matches!(facts.uses.comparison, Comparison::First { .. }) {
+                writeln!(
+                    f,
+                    "compared by ORDER BY: {}: of equal rows, others may be the last that LIMIT gives",
                     named(facts)
                 )?;
             }
@@ -54,6 +63,9 @@ fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> f
     )?;
     let present = &table.designs[0];
     writeln!(f, "  present:  {} ({})", present.candidate.text(definition), megabytes(present.bytes))?;
+    if table.designs.len() == 1 {
+        writeln!(f, "  nothing was compared: no other design was measured")?;
+    }
     match table.answered() {
         Answered::Keep => writeln!(f, "  keep it: it is faster than the others")?,
         Answered::Unknown => writeln!(f, "  keep it: no other can be told from it as faster")?,

@@ -187,7 +187,7 @@ impl WorkloadSubject {
             let mut last = None;
             for _ in 0..(statement.weight as usize).max(1) {
                 let ran = run(&self.built.connection, statement);
-                let (answer, taken) = ran.map_err(|error| format!("line {}: {error}", statement.line))?;
+                let (answer, _, taken) = ran.map_err(|error| format!("line {}: {error}", statement.line))?;
                 self.taken += taken;
                 last = Some(answer);
             }
@@ -215,7 +215,7 @@ impl Subject for WorkloadSubject {
         let expected = self.shared.expected.get_or_init(|| found.clone());
         for (number, (expected, found)) in expected.iter().zip(found).enumerate() {
             let uses = &self.shared.uses[number];
-            let differs = expected.difference(found, uses.by_order).filter(|_| !uses.volatile);
+            let differs = expected.difference(found, &uses.comparison).filter(|_| !uses.volatile);
             if let Some(detail) = differs {
                 return Err(format!("line {}: {detail}", self.shared.workload.statements[number].line));
             }
