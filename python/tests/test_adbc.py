@@ -1,5 +1,6 @@
 """The library as a driver of ADBC, through Python's driver manager."""
 
+import datetime
 import threading
 import time
 
@@ -241,3 +242,22 @@ def test_options(connect, tmp_path):
     with gingham.connect(tmp_path / "other.gingham") as own:
         own.execute("CREATE TABLE shared AS SELECT 7 AS n")
         assert rows(connection, "SELECT n FROM shared") == [(7,)]
+
+
+def test_values_of_arrow_that_sql_calls_otherwise(connect):
+    connection = connect()
+    spans = pyarrow.array([datetime.timedelta(days=1, seconds=5), None], pyarrow.duration("ms"))
+    uuids = pyarrow.array([bytes(range(16)), None], pyarrow.uuid())
+    text = "00010203-0405-0607-0809-0a0b0c0d0e0f"
+    with connection.cursor() as cursor:
+        cursor.adbc_statement.set_sql_query("SELECT CAST($1 AS VARCHAR) AS span, $2 AS uuid")
+        cursor.adbc_statement.prepare()
+        cursor.adbc_statement.bind(pyarrow.record_batch({"a": spans[:1], "b": uuids[:1]}))
+        stream, _ = cursor.adbc_statement.execute_query()
+        read = pyarrow.RecordBatchReader.from_stream(stream).read_all()
+        assert read.to_pylist() == [{"span": "1 day 00:00:05", "uuid": text}]
+        cursor.adbc_ingest("ids", pyarrow.table({"id": uuids}))
+        assert rows(connection, "SELECT id FROM ids ORDER BY id NULLS LAST") == [(text,), (None,)]
+        cursor.execute("SELECT TIME '24:00' AS closing")
+        with pytest.raises(Exception, match="'closing' has the time 24:00:00"):
+            cursor.fetchall()

@@ -158,8 +158,8 @@ def test_registered_frames(connection):
         connection.execute("SELECT * FROM frame")
     with pytest.raises(TypeError, match="builtins.int"):
         connection.register("x", 7)
-    with pytest.raises(gingham.NotSupportedError, match="Duration"):
-        connection.register("x", pyarrow.table({"wait": pyarrow.array([1], pyarrow.duration("s"))}))
+    with pytest.raises(gingham.NotSupportedError, match="'huge' is of the Arrow type Decimal256"):
+        connection.register("x", pyarrow.table({"huge": pyarrow.array([1], pyarrow.decimal256(60))}))
 
 
 def test_appending(connection):
