@@ -3,30 +3,16 @@
 //! Tests include this file. A covering table has every pair of levels of two factors in few runs; `cargo xtask nightly`
 //! runs the full product.
 
-use gingham::{Connection, Database};
+#[path = "levels.rs"]
+mod levels;
 
-/// Layouts for `SET gingham.layout` of tables in columns.
-pub const LAYOUTS: &[&str] = &[
-    "column",
-    "row",
-    "mempax(7)",
-    "mempax(100)",
-    "mempax(4096)",
-    "bit_packed",
-    "vbp",
-    "vbp(256)",
-    "hbp",
-    "byteslice",
-    "byteslice16",
-    "super_tuple",
-    "dense_column",
-];
-/// Layouts of tables in heap pages, which not everything is offered for.
-pub const PAGES: &[&str] = &["nsm", "dsm", "pax"];
+pub use levels::{LAYOUTS, PAGES};
+
+use gingham::{Connection, Database};
+use levels::{EXECUTIONS, IOS};
+
 const ISAS: &[&str] = &["scalar", "avx2", "avx512"];
 const THREADS: &[&str] = &["1", "2", "7"];
-const EXECUTIONS: &[&str] = &["auto", "fused", "staged", "vectorized", "interpreted", "datafusion"];
-const IOS: &[&str] = &["cached", "direct"];
 
 /// One level of each factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Gives the connections that are made from now on the settings of experiments: `gingham.lab_stages`, which fixes how
-/// pipelines are cut into stages and what kernels do between them.
+/// pipelines are cut into stages and what kernels do between them, and `gingham.lab_delta_rows`, past which number of records a
+/// statement merges a table's delta into a segment.
 ///
 /// ```
 /// let database = gingham::Database::in_memory()?;
 /// assert!(database.connect().execute("SET gingham.lab_stages = ''").is_err());
 /// gingham::lab::register(&database);
-/// database.connect().execute("SET gingham.lab_stages = 'filters=within'")?;
+/// database.connect().execute("SET gingham.lab_stages = 'filters=within'; SET gingham.lab_delta_rows = 0")?;
 /// # Ok::<(), gingham::Error>(())
 /// ```
 pub fn register(database: &Database) {

@@ -13,8 +13,8 @@ mod parse;
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 
 use crate::settings::parse::{
-    parse_bytes, parse_durability, parse_execution, parse_io, parse_io_depth, parse_io_unit, parse_isa, parse_machine,
-    parse_show_code, parse_switch, parse_threads,
+    parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_io, parse_io_depth, parse_io_unit,
+    parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
 };
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
@@ -59,6 +59,8 @@ pub(crate) struct Settings {
     pub(crate) execution: Execution,
     /// `gingham.lab_stages`: what an experiment fixes of pipelines' stages. Experiments alone have the setting.
     pub(crate) lab_stages: Option<FixedStages>,
+    /// `gingham.lab_delta_rows`: records past which a statement merges a delta into a segment. Experiments alone have the setting.
+    pub(crate) lab_delta_rows: Option<u64>,
     /// `gingham.cache_plans`: keep the plan of a query for when the same text comes again.
     pub(crate) cache_plans: bool,
     /// `gingham.record_workload`: keep what statements are run, for the advisor.
@@ -104,6 +106,7 @@ pub(crate) enum Execution {
 
 const EXECUTION: &str = "Who runs what a pipeline can do: auto, fused, staged, vectorized, interpreted or datafusion";
 const LAB_STAGES: &str = "For experiments: how pipelines are cut into stages, and what kernels do between them";
+const LAB_DELTA_ROWS: &str = "For experiments: records past which a delta is merged into a segment, or default";
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
@@ -145,7 +148,7 @@ impl Settings {
     /// How statements write.
     pub(crate) fn write_options(&self) -> WriteOptions {
         let (lock_timeout, relaxed, keeps_size) = (self.lock_timeout, self.relaxed, !self.auto_vacuum);
-        WriteOptions { lock_timeout, relaxed, keeps_size, ..WriteOptions::default() }
+        WriteOptions { lock_timeout, relaxed, keeps_size, delta_rows: self.lab_delta_rows, ..WriteOptions::default() }
     }
 
     /// Sizes of the caches that choices go by.
@@ -167,6 +170,7 @@ impl Settings {
             layout: DEFAULT_LAYOUT.to_owned(),
             execution: Execution::Compiled(Mode::Auto),
             lab_stages: None,
+            lab_delta_rows: None,
             cache_plans: true,
             record_workload: false,
             machine: Machine::Here,
@@ -201,6 +205,7 @@ impl Settings {
                     |detail| Error::invalid(SqlState::InvalidParameterValue, format!("gingham.lab_stages: {detail}"));
                 self.lab_stages = Some(value.parse().map_err(refused)?);
             }
+            "lab_delta_rows" if self.lab_stages.is_some() => self.lab_delta_rows = parse_delta_rows(value)?,
             "cache_plans" => self.cache_plans = parse_switch(key, value)?,
             "record_workload" => self.record_workload = parse_switch(key, value)?,
             "machine" => self.machine = parse_machine(value)?,
@@ -267,6 +272,9 @@ impl ExtensionOptions for Settings {
             entry("auto_vacuum", self.auto_vacuum.to_string(), AUTO_VACUUM),
             entry("show_code", self.show_code.map_or("off".to_owned(), |number| number.to_string()), SHOW_CODE),
         ];
+        let delta_rows = self.lab_delta_rows.map_or("default".to_owned(), |rows| rows.to_string());
+        let is_lab = self.lab_stages.is_some();
+        entries.extend(is_lab.then(|| entry("lab_delta_rows", delta_rows, LAB_DELTA_ROWS)));
         entries.extend(self.lab_stages.as_ref().map(|stages| entry("lab_stages", stages.to_string(), LAB_STAGES)));
         entries
     }

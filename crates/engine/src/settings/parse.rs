@@ -155,6 +155,19 @@ fn bytes_of(value: &str) -> Option<usize> {
     }
 }
 
+/// Records of a delta: a number, or as many as suit.
+pub(crate) fn parse_delta_rows(value: &str) -> Result<Option<u64>> {
+    if value.eq_ignore_ascii_case("default") {
+        return Ok(None);
+    }
+    value.parse().map(Some).map_err(|_| {
+        Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.lab_delta_rows is a number of records, or default, not '{value}'"),
+        )
+    })
+}
+
 /// Bytes of '2GB', '512 MiB', '1.5g' or '1000000'. KB, MB, GB and TB count in 1024s, as do KiB and the others.
 pub(crate) fn parse_bytes(value: &str) -> Result<usize> {
     let wrong = || {

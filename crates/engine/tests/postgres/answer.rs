@@ -19,6 +19,8 @@ pub enum Kind {
     Number,
     /// Decimals, which are the same when the one with more digits behind the point is the other but for its last digit.
     Decimal,
+    /// Intervals, of which equal ones look different and a group shows any.
+    Interval,
     /// Texts, letter for letter.
     Text,
 }
@@ -76,6 +78,7 @@ fn same_row(own: &[Cell], other: &[Cell], kinds: &[Kind]) -> bool {
                 || match kinds.get(number) {
                     Some(Kind::Number) => close(own, other),
                     Some(Kind::Decimal) => nearly(own, other),
+                    Some(Kind::Interval) => interval(own).is_some() && interval(own) == interval(other),
                     _ => false,
                 }
         }
@@ -107,6 +110,43 @@ fn nearly(own: &str, other: &str) -> bool {
     let (cut, rest) = (long_units / unit, long_units % unit);
     let up = if rest != 0 && rest.abs() >= unit - rest.abs() { long_units.signum() } else { 0 };
     short_units == cut + up && (digits(short) >= 6 || rest == 0)
+}
+
+/// The microseconds of an interval as PostgreSQL writes it, with 30 days a month.
+fn interval(text: &str) -> Option<i128> {
+    let mut total = 0;
+    let mut words = text.split(' ');
+    while let Some(word) = words.next() {
+        if word.contains(':') {
+            total += clock(word)?;
+            continue;
+        }
+        let number: i128 = word.parse().ok()?;
+        let days = match words.next()?.trim_end_matches('s') {
+            "year" => 360,
+            "mon" => 30,
+            "day" => 1,
+            _ => return None,
+        };
+        total += number * days * 86_400_000_000;
+    }
+    Some(total)
+}
+
+/// The microseconds of `-01:02:03.5`.
+fn clock(word: &str) -> Option<i128> {
+    let (sign, digits) = word.strip_prefix('-').map_or((1, word.trim_start_matches('+')), |digits| (-1, digits));
+    let parts: Vec<&str> = digits.split([':', '.']).collect();
+    let [hours, minutes, seconds, ..] = parts[..] else { return None };
+    let fraction = format!("{:0<6}", parts.get(3).copied().unwrap_or_default());
+    let whole = |text: &str| text.parse::<i128>().ok();
+    let seconds = (whole(hours)? * 60 + whole(minutes)?) * 60 + whole(seconds)?;
+    Some(sign * (seconds * 1_000_000 + whole(&fraction)?))
+}
+
+/// The query for all that a statement has changed: its table, or a query that shows what there is of a large one.
+pub fn shown(changes: &str) -> String {
+    if changes.starts_with("SELECT ") { changes.to_owned() } else { format!("SELECT * FROM {changes}") }
 }
 
 /// A row as the stored files write it.
@@ -163,6 +203,8 @@ fn answers_are_compared_as_values() {
     ] {
         assert!(!typed(&rows).agrees(&expected, true), "{rows:?}");
     }
+    assert_eq!(interval("1 mon -1 days +02:03:04.5"), interval("29 days 02:03:04.5"));
+    assert_ne!(interval("24:00:00"), interval("-24:00:00"));
     let twice = Answer { rows: vec![row(&["1"]), row(&["1"]), row(&["2"])], after: None };
     assert!(!typed(&[row(&["1"]), row(&["2"]), row(&["2"])]).agrees(&twice, false));
 }

@@ -1,6 +1,6 @@
 //! Gingham's side: a database of its own for each schema, and answers as PostgreSQL would write them.
 
-use crate::answer::{Answer, Cell, Kind, Outcome, Typed};
+use crate::answer::{Answer, Cell, Kind, Outcome, Typed, shown};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -19,7 +19,9 @@ pub struct Engine {
 impl Engine {
     /// A database after a script.
     pub fn with(script: &[String]) -> Result<Self, String> {
-        let connection = Database::in_memory().expect("a database in memory").connect();
+        let database = Database::in_memory().expect("a database in memory");
+        gingham::lab::register(&database);
+        let connection = database.connect();
         for sql in script {
             connection.execute(sql).map_err(|error| format!("{error}: {sql}"))?;
         }
@@ -31,7 +33,7 @@ impl Engine {
         self.connection.execute(sql).map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// The answer to a query, or to a statement that changes `table`, which is rolled back.
+    /// The answer to a query, or to a statement that changes `table` as [`shown`] shows it, which is rolled back.
     pub fn answer(&self, sql: &str, table: Option<&str>) -> Outcome<Typed> {
         let _watch = Watch::start(self.connection.cancel_handle());
         let outcome = match table {
@@ -51,7 +53,7 @@ impl Engine {
     fn changed(&self, sql: &str, table: &str) -> gingham::Result<Typed> {
         let transaction = self.connection.transaction()?;
         let (rows, kinds) = self.rows(sql)?;
-        let (after, kinds_after) = self.rows(&format!("SELECT * FROM {table}"))?;
+        let (after, kinds_after) = self.rows(&shown(table))?;
         transaction.roll_back()?;
         Ok(Typed { answer: Answer { rows, after: Some(after) }, kinds, kinds_after })
     }
@@ -67,6 +69,7 @@ impl Engine {
 fn kinds(schema: &Schema) -> Vec<Kind> {
     let kind = |data_type: &DataType| match data_type {
         DataType::Decimal128(..) => Kind::Decimal,
+        DataType::Interval(_) => Kind::Interval,
         other if other.is_numeric() => Kind::Number,
         _ => Kind::Text,
     };
@@ -85,6 +88,7 @@ fn column(values: &ArrayRef) -> Vec<Cell> {
     let formatter = ArrayFormatter::try_new(values, &options).expect("Arrow can show every type that a query returns");
     let text = |row: usize| match values.data_type() {
         DataType::Boolean => if values.as_boolean().value(row) { "t" } else { "f" }.to_owned(),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => format!("\\x{}", formatter.value(row)),
         _ => match &written {
             Some(texts) => texts.as_string_view().value(row).to_owned(),
             None => formatter.value(row).to_string(),

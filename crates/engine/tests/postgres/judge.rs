@@ -7,6 +7,11 @@ use crate::server::Server;
 use crate::shrink;
 use crate::world::World;
 
+/// Why a statement over a large table is skipped that takes either side too long.
+pub const SLOW: &str = "it takes too long over a large table";
+/// Why a statement is skipped that memory does not suffice for where there is little.
+pub const NO_MEMORY: &str = "memory does not suffice";
+
 /// Answers of more rows are no test of names, and slow to compare.
 const MOST_ROWS: usize = 1000;
 
@@ -27,8 +32,10 @@ pub enum Verdict {
     Wrong(Answer, Answer),
     /// PostgreSQL says that a name is ambiguous or means nothing, and Gingham answered.
     Accepted(String, Answer),
-    /// PostgreSQL gave an error, and what Gingham does then is not asked.
+    /// PostgreSQL gave an error, and so did Gingham, or it is not asked.
     Skipped(String),
+    /// PostgreSQL gave an error, Gingham a panic or an internal error.
+    Broken(String, String),
 }
 
 /// Both sides with the same tables.
@@ -37,6 +44,17 @@ pub struct Bench<'s> {
     pub engine: Engine,
     pub world: World,
 }
+
+/// What PostgreSQL answers by another way.
+enum Second {
+    Same,
+    Other,
+    Slow,
+}
+
+/// The codes of statements that take too long, and of too little memory.
+const CANCELLED: &str = "57014";
+pub const OUT_OF_MEMORY: &str = "53200";
 
 /// PostgreSQL's codes of errors about names: ambiguous or undefined columns, tables and aliases.
 const OF_NAMES: &[&str] = &["42702", "42703", "42P01", "42712", "42803", "42P09", "42P10"];
@@ -50,9 +68,12 @@ impl<'s> Bench<'s> {
     ) -> Result<Self, String> {
         let views = std::mem::take(&mut world.views);
         let script = world.script();
+        let patience = if world.is_large() { 1500 } else { 5000 };
         for (session, script) in [(&mut server.first, &script), (&mut server.second, &world.reversed().script())] {
             session.run(&World::before())?;
+            session.run(&["SET statement_timeout = 60000".to_owned()])?;
             session.run(script)?;
+            session.run(&[format!("SET statement_timeout = {patience}")])?;
         }
         let engine = Engine::with(&script)?;
         for view in views {
@@ -76,34 +97,44 @@ impl<'s> Bench<'s> {
     pub fn judge(&mut self, statement: &Statement) -> Verdict {
         let sql = statement.tree.to_string();
         let table = statement.changes.as_deref();
-        match self.server.first.answer(&sql, table) {
-            Outcome::Error(code, text) if OF_NAMES.contains(&code.as_str()) => match self.engine.answer(&sql, table) {
-                Outcome::Answer(typed) => Verdict::Accepted(text, typed.answer),
-                Outcome::Error(..) => Verdict::Skipped(text),
-            },
-            Outcome::Error(_, text) => Verdict::Skipped(text),
-            Outcome::Answer(expected) if expected.rows.len() > MOST_ROWS => Verdict::Skipped("too many rows".into()),
-            Outcome::Answer(expected) => {
-                let width = expected.rows.first().map_or(0, Vec::len);
-                let ordered = statement.orders_all(width);
-                if !self.has_one_answer(&sql, table, &expected, ordered) {
-                    return Verdict::Skipped(UNSURE.into());
-                }
-                verdict(expected, self.engine.answer(&sql, table), ordered)
+        let expected = match self.server.first.answer(&sql, table) {
+            Outcome::Answer(expected) if expected.rows.len() > MOST_ROWS => {
+                return Verdict::Skipped("too many rows".into());
             }
+            Outcome::Answer(expected) => expected,
+            Outcome::Error(code, _) if code == CANCELLED => return Verdict::Skipped(SLOW.into()),
+            Outcome::Error(code, text) => return self.refused_by_both(&sql, table, &code, text),
+        };
+        let width = expected.rows.first().map_or(0, Vec::len);
+        let ordered = statement.orders_all(width);
+        match self.second_answer(&sql, table, &expected, ordered) {
+            Second::Same => verdict(&self.world, expected, self.engine.answer(&sql, table), ordered),
+            Second::Other => Verdict::Skipped(UNSURE.into()),
+            Second::Slow => Verdict::Skipped(SLOW.into()),
         }
     }
 
-    /// True when PostgreSQL answers the same with its rows in another order, and by other plans.
-    fn has_one_answer(&mut self, sql: &str, table: Option<&str>, expected: &Answer, ordered: bool) -> bool {
+    /// What Gingham says to what PostgreSQL gives an error for.
+    fn refused_by_both(&mut self, sql: &str, table: Option<&str>, code: &str, text: String) -> Verdict {
+        match self.engine.answer(sql, table) {
+            Outcome::Answer(typed) if OF_NAMES.contains(&code) => Verdict::Accepted(text, typed.answer),
+            Outcome::Error(_, own) if is_fault(&own) => Verdict::Broken(text, own),
+            _ => Verdict::Skipped(text),
+        }
+    }
+
+    /// Whether PostgreSQL answers the same with its rows in another order, and by other plans.
+    fn second_answer(&mut self, sql: &str, table: Option<&str>, expected: &Answer, ordered: bool) -> Second {
         let widest = |rows: &[Vec<Cell>]| vec![Kind::Number; rows.first().map_or(0, Vec::len)];
         match self.server.second.answer(sql, table) {
             Outcome::Answer(answer) => {
                 let kinds = widest(&answer.rows);
                 let kinds_after = widest(answer.after.as_deref().unwrap_or_default());
-                Typed { answer, kinds, kinds_after }.agrees(expected, ordered)
+                let same = Typed { answer, kinds, kinds_after }.agrees(expected, ordered);
+                if same { Second::Same } else { Second::Other }
             }
-            Outcome::Error(..) => false,
+            Outcome::Error(code, _) if code == CANCELLED => Second::Slow,
+            Outcome::Error(..) => Second::Other,
         }
     }
 
@@ -166,10 +197,19 @@ fn keeps_order(statement: &Statement, verdict: &Verdict) -> bool {
     statement.changes.is_some() || statement.tree.order().is_none() || statement.orders_all(width)
 }
 
-fn verdict(expected: Answer, found: Outcome<Typed>, ordered: bool) -> Verdict {
+fn verdict(world: &World, expected: Answer, found: Outcome<Typed>, ordered: bool) -> Verdict {
     match found {
         Outcome::Answer(typed) if typed.agrees(&expected, ordered) => Verdict::Right(expected),
         Outcome::Answer(typed) => Verdict::Wrong(expected, typed.answer),
+        Outcome::Error(code, _) if code == CANCELLED && world.is_large() => Verdict::Skipped(SLOW.into()),
+        Outcome::Error(code, _) if code == OUT_OF_MEMORY && world.way.memory.is_some() => {
+            Verdict::Skipped(NO_MEMORY.into())
+        }
         Outcome::Error(_, text) => Verdict::Refused(expected, text),
     }
+}
+
+/// True for an error that nobody's statement should give: a panic, or what the engine says of itself.
+pub fn is_fault(error: &str) -> bool {
+    error.contains("panicked") || error.contains("internal error")
 }

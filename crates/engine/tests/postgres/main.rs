@@ -18,20 +18,24 @@
 //! | file | what |
 //! |---|---|
 //! | `tree`, `shrink` | statements, and smaller ones |
-//! | `world`, `generate/` | random schemas and statements |
+//! | `world/`, `generate/` | random schemas and statements |
 //! | `server`, `engine`, `answer` | both sides, and what they answer |
 //! | `judge`, `report` | what came of it |
+//! | `refusals` | the reasons for refusals |
 //! | `stored`, `replay`, `new` | the stored statements, and new ones |
 //! | `values/` | random expressions over values of every type |
 
 #[path = "../random/generator.rs"]
 mod generator;
+#[path = "../../../../tests/support/levels.rs"]
+mod levels;
 
 mod answer;
 mod engine;
 mod generate;
 mod judge;
 mod new;
+mod refusals;
 mod replay;
 mod report;
 mod server;

@@ -3,6 +3,7 @@
 use crate::generate::{Features, Maker, Statement};
 use crate::generator::Generator;
 use crate::judge::{Bench, Verdict};
+use crate::refusals;
 use crate::replay;
 use crate::report::{self, Report, example};
 use crate::server::Server;
@@ -34,6 +35,10 @@ fn is_refused(verdict: &Verdict, kind: &str) -> bool {
 
 fn is_accepted(verdict: &Verdict, kind: &str) -> bool {
     matches!(verdict, Verdict::Accepted(text, _) if report::kind(text) == kind)
+}
+
+fn is_broken(verdict: &Verdict, kind: &str) -> bool {
+    matches!(verdict, Verdict::Broken(_, text) if report::kind(text) == kind)
 }
 
 /// A run over new statements.
@@ -101,6 +106,10 @@ impl Run {
                 self.others -= 1;
                 ("refused", Box::new(move |verdict| is_refused(verdict, &kind)))
             }
+            (Verdict::Broken(..), Some(kind)) if self.others > 0 => {
+                self.others -= 1;
+                ("broken", Box::new(move |verdict| is_broken(verdict, &kind)))
+            }
             (Verdict::Accepted(..), Some(kind)) if self.others > 0 => {
                 self.others -= 1;
                 ("accepted", Box::new(move |verdict| is_accepted(verdict, &kind)))
@@ -123,7 +132,6 @@ impl Run {
         for file in replay::files().into_iter().filter(own) {
             std::fs::remove_file(file).expect("an old file can be removed");
         }
-        std::fs::create_dir_all(replay::folder()).expect("the folder can be made");
         for (number, sections) in self.sections.chunks(PER_FILE / PER_WORLD).enumerate() {
             let head = format!(
                 "# Random statements with the answers of PostgreSQL {version}; crates/engine/tests/postgres/ wrote them, of \
@@ -141,7 +149,7 @@ fn entry(statement: &Statement, verdict: &Verdict) -> Option<Entry> {
     let (answer, refused) = match verdict {
         Verdict::Right(answer) | Verdict::Wrong(answer, _) => (answer, None),
         Verdict::Refused(answer, error) => (answer, Some(error.clone())),
-        Verdict::Accepted(..) | Verdict::Skipped(_) => return None,
+        Verdict::Accepted(..) | Verdict::Skipped(_) | Verdict::Broken(..) => return None,
     };
     let width = answer.rows.first().map_or(0, Vec::len);
     let sql = statement.tree.to_string();
@@ -184,5 +192,10 @@ fn new() {
         run.store(&version);
     }
     println!("{}", run.report.text());
-    assert_eq!(run.report.wrong(), 0, "wrong answers; GINGHAM_POSTGRES={count} GINGHAM_SEED={seed} repeats them");
+    let again = format!("GINGHAM_POSTGRES={count} GINGHAM_SEED={seed} repeats them");
+    assert_eq!(run.report.wrong(), 0, "wrong answers; {again}");
+    assert_eq!(run.report.faults(), 0, "panics or internal errors; {again}");
+    let known = refusals::known();
+    let new: Vec<&str> = run.report.refusals().into_iter().filter(|kind| !known.contains(*kind)).collect();
+    assert!(new.is_empty(), "refused for reasons that {} does not have: {new:#?}; {again}", refusals::file().display());
 }

@@ -1,8 +1,11 @@
-//! Runs the stored statements. Each gives PostgreSQL's answer, or is marked as refused and is still.
+//! Runs the stored statements. Each gives PostgreSQL's answer, or is marked as refused and still is, for the same reason.
 
 use crate::answer::Outcome;
 use crate::engine::Engine;
+use crate::judge::OUT_OF_MEMORY;
 use crate::stored::{self, Entry, Section};
+use crate::{refusals, report};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The folder of the stored files.
@@ -10,63 +13,102 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/postgres")
 }
 
-/// The stored files.
+/// The stored files, of which there are some.
 pub fn files() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder()).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|extension| extension == "txt")).collect();
+    let folder = folder();
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap_or_else(|error| panic!("{}: {error}", folder.display())).path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .collect();
     files.sort();
     files
 }
 
-/// What is wrong with a statement; nothing when all is well. A mark of a refusal that is no more is taken away when
-/// `bless` says so.
-fn check(engine: &Engine, entry: &mut Entry, bless: bool) -> Option<String> {
-    let sql = &entry.sql;
-    let outcome = engine.answer(sql, entry.changes.as_deref());
-    match (outcome, &entry.refused) {
-        (Outcome::Error(..), Some(_)) => None,
-        (Outcome::Error(_, error), None) => {
-            Some(format!("{sql}\n{}Gingham now refuses it: {error}\n", stored::answer(&entry.answer)))
-        }
-        (Outcome::Answer(typed), refused) => {
-            let right = typed.agrees(&entry.answer, entry.ordered);
-            if right && refused.is_none() {
-                return None;
-            }
-            if right && bless {
-                entry.refused = None;
-                return None;
-            }
-            let what = if right { "right now: remove the mark (GINGHAM_BLESS=1 does)" } else { "wrong" };
-            let (expected, found) = (stored::answer(&entry.answer), stored::answer(&typed.answer));
-            Some(format!("{sql}\n{what}; PostgreSQL:\n{expected}Gingham:\n{found}"))
-        }
-    }
+/// What a stored statement comes to now.
+struct Replay {
+    bless: bool,
+    /// The kinds of refusals that the list knows, and those that were met.
+    known: BTreeSet<String>,
+    met: BTreeSet<String>,
 }
 
-/// Runs all statements of a section.
-fn run(section: &mut Section, bless: bool) -> Vec<String> {
-    let engine = match Engine::with(&section.script) {
-        Ok(engine) => engine,
-        Err(error) => return vec![format!("the tables can't be made: {error}\n")],
-    };
-    let script = section.script.join(";\n");
-    let failures = section.entries.iter_mut().filter_map(|entry| check(&engine, entry, bless));
-    failures.map(|failure| format!("{script};\n{failure}")).collect()
+impl Replay {
+    /// What is wrong with a statement; nothing when all is well. A mark of a refusal that is no more, or that has other words, is
+    /// mended when the replay blesses.
+    fn check(&mut self, engine: &Engine, entry: &mut Entry, little_memory: bool) -> Option<String> {
+        let sql = &entry.sql;
+        match engine.answer(sql, entry.changes.as_deref()) {
+            // How much memory a statement takes is not the same each time.
+            Outcome::Error(code, _) if little_memory && code == OUT_OF_MEMORY => None,
+            Outcome::Error(_, error) => self.refused(entry, &error),
+            Outcome::Answer(typed) => {
+                let right = typed.agrees(&entry.answer, entry.ordered);
+                if right && (entry.refused.is_none() || self.bless) {
+                    entry.refused = None;
+                    return None;
+                }
+                let what = if right { "right now: remove the mark (GINGHAM_BLESS=1 does)" } else { "wrong" };
+                let (expected, found) = (stored::answer(&entry.answer), stored::answer(&typed.answer));
+                Some(format!("{sql}\n{what}; PostgreSQL:\n{expected}Gingham:\n{found}"))
+            }
+        }
+    }
+
+    /// What is wrong with a statement that Gingham refuses: a mark that it lacks, or that has other words.
+    fn refused(&mut self, entry: &mut Entry, error: &str) -> Option<String> {
+        let (sql, kind) = (&entry.sql, report::kind(error));
+        let Some(mark) = &entry.refused else {
+            let expected = stored::answer(&entry.answer);
+            return Some(format!("{sql}\n{expected}Gingham now refuses it: {error}\n"));
+        };
+        self.met.insert(kind.clone());
+        if !self.known.contains(&kind) {
+            return Some(format!(
+                "{sql}\nrefused for a reason that {} does not have: {kind}\n",
+                refusals::file().display()
+            ));
+        }
+        if report::kind(mark) == kind {
+            return None;
+        }
+        if self.bless {
+            entry.refused = Some(error.to_owned());
+            return None;
+        }
+        Some(format!("{sql}\nrefused with other words (GINGHAM_BLESS=1 takes them): {error}\nbefore: {mark}\n"))
+    }
+
+    /// Runs all statements of a section.
+    fn run(&mut self, section: &mut Section) -> Vec<String> {
+        let engine = match Engine::with(&section.script) {
+            Ok(engine) => engine,
+            Err(error) => return vec![format!("the tables can't be made: {error}\n")],
+        };
+        let script = section.script.join(";\n");
+        let little_memory = script.contains("gingham.memory_limit");
+        let failures = section.entries.iter_mut().filter_map(|entry| self.check(&engine, entry, little_memory));
+        failures.map(|failure| format!("{script};\n{failure}")).collect()
+    }
 }
 
 #[test]
 fn replay() {
     let bless = std::env::var_os("GINGHAM_BLESS").is_some();
+    let mut replay = Replay { bless, known: refusals::known(), met: BTreeSet::new() };
+    let all = files();
+    for part in ["generated-", "values"] {
+        let is_part = |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(part));
+        assert!(all.iter().any(is_part), "{} has no file {part}*.txt", folder().display());
+    }
     let (mut statements, mut failures) = (0, Vec::new());
-    for file in files() {
+    for file in all {
         let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let mut sections = stored::parse(&text);
         for section in &mut sections {
             statements += section.entries.len();
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            failures.extend(run(section, bless).into_iter().map(|failure| format!("==== {name}\n{failure}")));
+            failures.extend(replay.run(section).into_iter().map(|failure| format!("==== {name}\n{failure}")));
         }
         if bless {
             let comments: String =
@@ -74,6 +116,13 @@ fn replay() {
             std::fs::write(&file, comments + &stored::text(&sections)).expect("the file can be written");
         }
     }
+    for kind in replay.known.difference(&replay.met) {
+        println!(
+            "no stored statement is refused for this reason, which may leave {}: {kind}",
+            refusals::file().display()
+        );
+    }
+    assert!(statements > 0, "{} has no statements", folder().display());
     let shown = failures.iter().take(20).map(String::as_str).collect::<Vec<_>>().join("\n");
     assert!(failures.is_empty(), "{} of {statements} stored statements fail; the first:\n{shown}", failures.len());
 }

@@ -1,9 +1,9 @@
 //! Counts of what came of new statements, and the examples that are printed.
 
 use crate::generate::Statement;
-use crate::judge::{UNSURE, Verdict};
+use crate::judge::{UNSURE, Verdict, is_fault};
 use crate::world::World;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// How often each verdict was given.
@@ -17,6 +17,8 @@ pub struct Report {
     faults: usize,
     wrong: usize,
     accepted: BTreeMap<String, usize>,
+    /// Panics and internal errors where PostgreSQL has an error too.
+    broken: BTreeMap<String, usize>,
     /// Views that PostgreSQL makes and Gingham does not.
     views: BTreeMap<String, usize>,
     skipped: BTreeMap<String, usize>,
@@ -40,11 +42,15 @@ impl Report {
             Verdict::Right(_) => self.right += 1,
             Verdict::Wrong(..) => self.wrong += 1,
             Verdict::Refused(_, text) => {
-                self.faults += usize::from(text.contains("panicked") || text.contains("internal error"));
+                self.faults += usize::from(is_fault(text));
                 add(&mut self.refused, text);
             }
             Verdict::Accepted(text, _) => add(&mut self.accepted, text),
             Verdict::Skipped(text) => add(&mut self.skipped, text),
+            Verdict::Broken(_, text) => {
+                self.faults += 1;
+                add(&mut self.broken, text);
+            }
         }
         if let Verdict::Right(answer) | Verdict::Wrong(answer, _) | Verdict::Refused(answer, _) = verdict {
             self.with_rows += usize::from(!answer.rows.is_empty() || answer.after.is_some());
@@ -76,11 +82,22 @@ impl Report {
         self.wrong
     }
 
+    /// Panics and internal errors.
+    pub fn faults(&self) -> usize {
+        self.faults
+    }
+
+    /// The kinds of errors for which Gingham refused statements, and views.
+    pub fn refusals(&self) -> BTreeSet<&str> {
+        self.refused.keys().chain(self.views.keys()).map(String::as_str).collect()
+    }
+
     /// All counts as text.
     pub fn text(&self) -> String {
         let mut text = self.rates();
         let tables = [
             ("refused by Gingham", &self.refused),
+            ("faults where PostgreSQL has an error too", &self.broken),
             ("views refused by Gingham", &self.views),
             ("accepted though PostgreSQL says", &self.accepted),
             ("PostgreSQL's errors", &self.skipped),
@@ -116,7 +133,7 @@ impl Report {
             writeln!(text, "  {name:8} {count:6} {:5.1} %", percent(count)).expect("a string takes it");
         }
         let faults = self.faults;
-        writeln!(text, "{faults} of the refused are faults: panics or internal errors.").expect("a string takes it");
+        writeln!(text, "{faults} faults: panics or internal errors.").expect("a string takes it");
         writeln!(
             text,
             "PostgreSQL gave an error {errors} times, where Gingham accepted {accepted} mistakes in names; \
@@ -183,6 +200,7 @@ pub fn example(title: &str, seed: u64, statement: &Statement, world: &World, ver
         Verdict::Accepted(error, found) => write!(text, "PostgreSQL: {error}\nGingham:\n{found}"),
         Verdict::Right(answer) => write!(text, "both:\n{answer}"),
         Verdict::Skipped(error) => writeln!(text, "PostgreSQL: {error}"),
+        Verdict::Broken(error, own) => writeln!(text, "PostgreSQL: {error}\nGingham: {own}"),
     }
     .expect("a string takes it");
     text

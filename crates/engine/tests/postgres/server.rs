@@ -1,6 +1,6 @@
 //! A PostgreSQL of its own: in a temporary folder, on a Unix socket alone, gone when it is dropped or the test dies.
 
-use crate::answer::{Answer, Cell, Outcome};
+use crate::answer::{Answer, Cell, Outcome, shown};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -128,7 +128,7 @@ impl Session {
         Ok(())
     }
 
-    /// The answer to a query, or to a statement that changes `table`, which is rolled back.
+    /// The answer to a query, or to a statement that changes `table` as [`shown`] shows it, which is rolled back.
     pub fn answer(&mut self, sql: &str, table: Option<&str>) -> Outcome<Answer> {
         let Some(table) = table else {
             return match self.ask(sql) {
@@ -138,7 +138,7 @@ impl Session {
         };
         self.ask("BEGIN");
         let outcome = match self.ask(sql) {
-            Outcome::Answer(rows) => match self.ask(&format!("SELECT * FROM {table}")) {
+            Outcome::Answer(rows) => match self.ask(&shown(table)) {
                 Outcome::Answer(after) => Outcome::Answer(Answer { rows, after: Some(after) }),
                 Outcome::Error(code, text) => Outcome::Error(code, text),
             },

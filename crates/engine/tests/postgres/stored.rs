@@ -21,7 +21,7 @@
 //! ```
 //!
 //! A `query` that is not `ordered` may give its rows in any order. After a `change` come the rows that it returned, and all
-//! rows of the table that it changed. What PostgreSQL answered stands there also for a statement that Gingham refuses.
+//! rows of the table that it changed, or of the query that stands in its place. What PostgreSQL answered stands there also for a statement that Gingham refuses.
 
 use crate::answer::{Answer, Cell, read, written};
 use std::fmt::Write;
@@ -89,7 +89,7 @@ pub fn text(sections: &[Section]) -> String {
                 (None, true) => "query ordered".to_owned(),
                 (None, false) => "query".to_owned(),
             };
-            let line = |error: &String| format!("{MARK}{}\n", error.replace('\n', " "));
+            let line = |error: &String| format!("{MARK}{}\n", error.lines().next().unwrap_or_default());
             let mark = entry.refused.as_ref().map_or(String::new(), line);
             write!(text, "\n{head}\n{mark}{}\n{}", entry.sql, answer(&entry.answer)).expect("a string takes it");
         }

@@ -13,10 +13,19 @@ pub enum Type {
     Boolean,
     Date,
     Decimal,
+    /// CHAR(n).
+    Char,
+    Bytes,
+    /// DECIMALs of up to 38 digits.
+    Wide,
+    Timestamp,
+    /// No column has it.
+    Interval,
 }
 
 impl Type {
-    pub const ALL: [Self; 7] =
+    /// Those that every generator knows.
+    pub const PLAIN: [Self; 7] =
         [Self::Integer, Self::Big, Self::Double, Self::Text, Self::Boolean, Self::Date, Self::Decimal];
 
     /// The type's name in both dialects.
@@ -29,6 +38,29 @@ impl Type {
             Self::Boolean => "BOOLEAN",
             Self::Date => "DATE",
             Self::Decimal => "DECIMAL(10,2)",
+            Self::Char => "CHAR(3)",
+            Self::Bytes => "BYTEA",
+            Self::Wide => "DECIMAL(38,6)",
+            Self::Timestamp => "TIMESTAMP",
+            Self::Interval => "INTERVAL",
+        }
+    }
+
+    /// What columns of it are declared as.
+    pub fn declared(self) -> &'static [&'static str] {
+        match self {
+            Self::Integer => &["INTEGER"],
+            Self::Big => &["BIGINT"],
+            Self::Double => &["DOUBLE PRECISION"],
+            Self::Text => &["VARCHAR"],
+            Self::Boolean => &["BOOLEAN"],
+            Self::Date => &["DATE"],
+            Self::Decimal => &["DECIMAL(10,2)"],
+            Self::Char => &["CHAR(3)", "CHAR(5)"],
+            Self::Bytes => &["BYTEA"],
+            Self::Wide => &["DECIMAL(38,0)", "DECIMAL(38,6)", "DECIMAL(38,10)", "DECIMAL(30,4)"],
+            Self::Timestamp => &["TIMESTAMP"],
+            Self::Interval => &["INTERVAL"],
         }
     }
 

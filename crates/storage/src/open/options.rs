@@ -16,6 +16,8 @@ pub struct WriteOptions {
     pub relaxed: bool,
     /// The catalog's file is left as it is, however much of it is free after the commit.
     pub keeps_size: bool,
+    /// Records past which it merges a table's delta into a segment, for experiments and tests; `None` for the size that suits.
+    pub delta_rows: Option<u64>,
 }
 
 /// How long a statement has waited for others that write; all of its parts that hold the same one count together.

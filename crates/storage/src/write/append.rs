@@ -116,7 +116,7 @@ impl Transaction<'_> {
             .delta
             .iter()
             .fold((new_rows, new_bytes), |(rows, bytes), block| (rows + block.rows, bytes + block.bytes));
-        if rows > DELTA_ROWS || bytes > DELTA_BYTES {
+        if rows > self.delta_rows.unwrap_or(DELTA_ROWS) || bytes > DELTA_BYTES {
             return self.merge_delta(record, batches);
         }
         let mut gathered = Vec::new();

@@ -41,6 +41,8 @@ pub struct Transaction<'store> {
     pub(crate) heap: HeapChanges,
     /// How it commits.
     pub(crate) durability: Durability,
+    /// Records past which a delta is merged, where that is fixed.
+    pub(crate) delta_rows: Option<u64>,
 }
 
 /// What a transaction has changed in the catalog and among the files of segments. The outer transaction takes it over from one
@@ -154,6 +156,7 @@ impl<'store> Transaction<'store> {
             changes: Changes::none(None, store.written_files()),
             heap: HeapChanges::none(store),
             durability: Durability { relaxed: options.relaxed, keeps_size: options.keeps_size },
+            delta_rows: options.delta_rows,
         })
     }
 
@@ -174,6 +177,7 @@ impl<'store> Transaction<'store> {
             changes,
             heap: HeapChanges::none(store),
             durability: self.durability,
+            delta_rows: self.delta_rows,
         })
     }
 

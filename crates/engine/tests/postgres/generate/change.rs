@@ -8,6 +8,9 @@ use super::scope::{Level, Scope, Source};
 use crate::tree::{Tree, Type, parts};
 use crate::world::{Columns, Table};
 
+/// Keys from here on are in no table.
+const NEW_KEYS: i64 = 100_000;
+
 /// The table that a statement changes, under the name it has there.
 pub(super) struct Target<'w> {
     pub table: &'w Table,
@@ -20,6 +23,7 @@ impl<'w> Maker<'w> {
     pub(super) fn change(&mut self) -> Option<(Tree, String)> {
         let world = self.world;
         let table = self.random.pick(&world.tables);
+        self.uses(table);
         let with = if self.may("with before changes", 8) { self.with(&Vec::new()) } else { Tree::nothing() };
         let tree = match self.below(10) {
             0..4 if self.may("insert", 100) => self.insert(table),
@@ -32,7 +36,7 @@ impl<'w> Maker<'w> {
         if crate::tree::length(&tree) == 0 {
             return None;
         }
-        Some((Tree::other(parts![with, tree]), table.path()))
+        Some((Tree::other(parts![with, tree]), table.shown()))
     }
 
     /// The table with an alias, sometimes.
@@ -83,7 +87,7 @@ impl<'w> Maker<'w> {
         let mut rows = Vec::new();
         for number in 0..self.random.between(1, 3) {
             let cell = |maker: &mut Self, (column, kind): (usize, &Type)| match key {
-                Some(key) if key == column => Tree::value(*kind, parts![(number + 10).to_string()]),
+                Some(key) if key == column => Tree::value(*kind, parts![(number + NEW_KEYS).to_string()]),
                 _ => {
                     let size = usize::from(maker.may("subqueries in values", 15));
                     maker.value(*kind, &scope, size)
@@ -169,9 +173,14 @@ impl<'w> Maker<'w> {
         let pool: Vec<&str> = ["s", "x", "b", "v"].into_iter().filter(|alias| *alias != target.source.alias).collect();
         let alias = (*self.random.pick(&pool)).to_owned();
         let world = self.world;
-        let keyed: Vec<&Table> = world.tables.iter().filter(|table| table.key.is_some()).collect();
+        let keyed: Vec<&Table> = world
+            .tables
+            .iter()
+            .filter(|table| table.key.is_some() && (self.may_be_large || !table.is_large()))
+            .collect();
         if !keyed.is_empty() && self.random.chance(40) {
             let table = *self.random.pick(&keyed);
+            self.uses(table);
             let key = table.key.map(|key| table.columns[key].0.clone())?;
             let bare = table.name != target.source.alias && self.random.chance(50);
             let columns = table.columns.clone();
@@ -238,6 +247,7 @@ impl<'w> Maker<'w> {
         let scope: Scope = vec![level.clone()];
         let set = self.assignments(table, &scope);
         let conditions = if self.random.chance(75) { self.conditions(&scope) } else { Tree::nothing() };
+        let conditions = self.of_few(conditions, &target.source.alias, table);
         let returning = self.returning(&level, true);
         Tree::other(parts!["UPDATE ", target.tree, " SET ", set, conditions, returning])
     }
@@ -248,6 +258,7 @@ impl<'w> Maker<'w> {
         if !self.may("delete using", 35) {
             let scope: Scope = vec![level.clone()];
             let conditions = self.conditions(&scope);
+            let conditions = self.of_few(conditions, &target.source.alias, table);
             let returning = self.returning(&level, true);
             return Tree::other(parts!["DELETE FROM ", target.tree, conditions, returning]);
         }

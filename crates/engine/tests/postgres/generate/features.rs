@@ -1,6 +1,7 @@
 //! What the generator can write, by name. `GINGHAM_POSTGRES_WITHOUT=windows,merge` leaves some out, and
 //! `GINGHAM_POSTGRES_ONLY=lateral` all but those that are named.
 
+use crate::tree::Type;
 use std::collections::BTreeSet;
 
 /// All names.
@@ -10,7 +11,11 @@ pub const FEATURES: &[&str] = &[
     "aliases of columns' names",
     "ambiguous names",
     "arithmetic of windows",
+    "averages",
+    "bare functions",
     "between",
+    "bytes",
+    "chars",
     "comma lists",
     "cross joins",
     "ctes",
@@ -24,36 +29,46 @@ pub const FEATURES: &[&str] = &[
     "distinct on",
     "equal items",
     "except",
+    "executions",
     "exists",
     "expressions in group by",
     "expressions in order by",
+    "extract",
     "filters",
     "full joins",
+    "gaps",
     "group by",
     "group by aliases",
     "group by ordinals",
     "grouping",
     "grouping sets",
+    "groups frames",
     "having",
     "in lists",
     "in subqueries",
     "insert",
     "intersect",
+    "intervals",
     "join aliases",
     "lateral",
     "left joins",
     "limit",
     "materialized",
+    "memory limits",
     "merge",
     "named windows",
     "natural joins",
     "nested joins",
     "no from",
+    "odd dates",
     "on conflict",
     "order by names",
     "outer aggregates",
     "qualified stars",
     "quantified",
+    "quoted names",
+    "quotients",
+    "range frames",
     "recursion",
     "returning",
     "right joins",
@@ -62,9 +77,17 @@ pub const FEATURES: &[&str] = &[
     "schemas",
     "series",
     "set of lists",
+    "special floats",
     "stars",
     "subqueries in from's conditions",
     "subqueries in values",
+    "sums of big integers",
+    "tables in deltas",
+    "tables in heap pages",
+    "tables in segments",
+    "tables of two zones",
+    "tables with deleted records",
+    "timestamps",
     "union",
     "update",
     "update from",
@@ -72,6 +95,7 @@ pub const FEATURES: &[&str] = &[
     "values",
     "views",
     "whole windows",
+    "wide decimals",
     "windows",
     "with before changes",
 ];
@@ -89,11 +113,36 @@ impl Features {
         Self(on.filter(|name| !without.contains(name)).collect())
     }
 
+    /// These but for one.
+    pub fn without(&self, feature: &str) -> Self {
+        Self(self.0.iter().copied().filter(|name| *name != feature).collect())
+    }
+
     pub fn has(&self, feature: &str) -> bool {
         debug_assert!(FEATURES.contains(&feature), "feature '{feature}' is not in the list");
         self.0.contains(feature)
     }
+
+    /// The types that values have; of columns alone when `stored` says so.
+    pub fn types(&self, stored: bool) -> Vec<Type> {
+        let more = TYPES.iter().filter(|(feature, _)| self.has(feature)).map(|(_, kind)| *kind);
+        Type::PLAIN.into_iter().chain(more).filter(|kind| !stored || *kind != Type::Interval).collect()
+    }
+
+    /// The feature that a type is.
+    pub fn of_type(kind: Type) -> Option<&'static str> {
+        TYPES.iter().find(|(_, own)| *own == kind).map(|(feature, _)| *feature)
+    }
 }
+
+/// Types that are features of their own.
+const TYPES: [(&str, Type); 5] = [
+    ("chars", Type::Char),
+    ("bytes", Type::Bytes),
+    ("wide decimals", Type::Wide),
+    ("timestamps", Type::Timestamp),
+    ("intervals", Type::Interval),
+];
 
 /// The features that a variable lists.
 fn names(variable: &str) -> Option<Vec<&'static str>> {

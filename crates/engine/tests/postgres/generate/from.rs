@@ -4,7 +4,7 @@ use super::Maker;
 use super::query::Wish;
 use super::scope::{Level, Scope, Source, count};
 use crate::tree::{Sort, Tree, Type, parts};
-use crate::world::Columns;
+use crate::world::{Columns, Table};
 
 /// What FROM has at a place, and what `*` gives of it.
 #[derive(Debug, Clone)]
@@ -31,9 +31,26 @@ impl From {
 type Taken = Vec<(String, Option<String>)>;
 
 const ALIASES: &[&str] = &["x", "y", "z", "t", "u", "w"];
+const ALIASES_IN_QUOTES: &[&str] = &["\"X\"", "\"a b\"", "\"select\""];
 const ALIASES_OF_COLUMNS: &[&str] = &["a", "b", "k", "v", "id"];
 
-impl Maker<'_> {
+/// What a name of FROM means.
+#[derive(Clone, Copy)]
+enum Named<'w> {
+    Table(&'w Table),
+    View,
+    /// A query of WITH.
+    Query,
+}
+
+impl<'w> Named<'w> {
+    /// The table, when it is large.
+    fn large(self) -> Option<&'w Table> {
+        if let Self::Table(table) = self { Some(table).filter(|table| table.is_large()) } else { None }
+    }
+}
+
+impl<'w> Maker<'w> {
     /// A list of one item or two.
     pub(super) fn from(&mut self, scope: &Scope) -> From {
         self.list_of_items(scope, Taken::new())
@@ -163,6 +180,9 @@ impl Maker<'_> {
         if self.may("values", 6) {
             return self.values_item(scope, taken);
         }
+        if self.may("bare functions", 3) {
+            return self.bare_function(taken);
+        }
         if self.may("series", 4) {
             return self.series(scope, seen, taken);
         }
@@ -193,6 +213,28 @@ impl Maker<'_> {
         self.named_source(Tree::other(parts!["(", rows, ")"]), columns, true, taken)
     }
 
+    /// `generate_series(1, 3)` without names for its columns: the one that it has is named as the function, or as its alias.
+    fn bare_function(&mut self, taken: &mut Taken) -> From {
+        let (first, last) = (self.random.between(0, 2), self.random.between(0, 4));
+        let call = format!("generate_series({first}, {last})");
+        let free = taken.iter().all(|(name, _)| name != "generate_series");
+        let alias = if free && self.random.chance(50) { None } else { self.alias(taken) };
+        let (tree, alias) = match alias {
+            Some(alias) => (format!("{call}{}{alias}", self.random.pick(&[" AS ", " "])), alias),
+            None if free => {
+                taken.push(("generate_series".to_owned(), None));
+                (call, "generate_series".to_owned())
+            }
+            None => {
+                let alias = format!("z{}", taken.len());
+                (format!("{call} AS {alias}"), alias)
+            }
+        };
+        let columns = vec![(alias.clone(), Type::Integer)];
+        let sources = vec![Source { alias, schema: None, columns: columns.clone() }];
+        From { tree: Tree::Node(Sort::From, parts![tree]), sources, star: columns }
+    }
+
     /// Gives something an alias; with a list, each of its columns another name.
     fn named_source(&mut self, tree: Tree, mut columns: Columns, list: bool, taken: &mut Taken) -> From {
         let alias = self.alias(taken).unwrap_or_else(|| format!("z{}", taken.len()));
@@ -212,7 +254,11 @@ impl Maker<'_> {
 
     /// An alias that this FROM does not have yet.
     fn alias(&mut self, taken: &mut Taken) -> Option<String> {
-        let pool = if self.may("aliases of columns' names", 30) { ALIASES_OF_COLUMNS } else { ALIASES };
+        let pool = match self.random.chance(30) {
+            true if self.may("aliases of columns' names", 100) => ALIASES_OF_COLUMNS,
+            false if self.may("quoted names", 4) => ALIASES_IN_QUOTES,
+            _ => ALIASES,
+        };
         let free: Vec<&str> =
             pool.iter().copied().filter(|name| taken.iter().all(|(other, _)| other != name)).collect();
         let alias = (!free.is_empty()).then(|| (*self.random.pick(&free)).to_owned())?;
@@ -222,7 +268,8 @@ impl Maker<'_> {
 
     /// A table, a view or a WITH query by its name.
     fn named_table(&mut self, taken: &mut Taken) -> From {
-        let (path, mut columns, table) = self.any_table();
+        let (path, mut columns, own) = self.any_table();
+        let (table, large) = (!matches!(own, Named::Query), own.large());
         let (schema, name) = path.split_once('.').map_or((None, path.as_str()), |(schema, name)| (Some(schema), name));
         let own = table.then(|| path.clone());
         // Two tables of one name can stand side by side when both are named by their paths.
@@ -232,12 +279,14 @@ impl Maker<'_> {
         if bare {
             taken.push((name.to_owned(), own));
             let schema = ["s1", "s2"].into_iter().find(|known| Some(*known) == schema);
+            self.large = large.map(|table| (name.to_owned(), table)).or(self.large.take());
             let source = Source { alias: name.to_owned(), schema, columns: columns.clone() };
             return From { tree: Tree::Node(Sort::From, parts![path]), sources: vec![source], star: columns };
         }
         let alias = self.alias(taken).unwrap_or_else(|| format!("z{}", taken.len()));
+        self.large = large.map(|table| (alias.clone(), table)).or(self.large.take());
         let mut names = Tree::nothing();
-        if self.may("alias lists", 10) {
+        if large.is_none() && self.may("alias lists", 10) {
             let fewer = self.random.chance(25);
             let renamed = if fewer { self.random.between(1, columns.len() as i64) as usize } else { columns.len() };
             for column in &mut columns[..renamed] {
@@ -251,24 +300,34 @@ impl Maker<'_> {
         From { tree, sources: vec![Source { alias, schema: None, columns: columns.clone() }], star: columns }
     }
 
-    /// The path and columns of something that can be named, and whether it is a table or a view.
-    fn any_table(&mut self) -> (String, Columns, bool) {
+    /// The path and columns of something that can be named, and what it is.
+    fn any_table(&mut self) -> (String, Columns, Named<'w>) {
         let world = self.world;
         if !self.ctes.is_empty() && self.random.chance(60) {
             let cte = self.random.pick(&self.ctes).clone();
             let last = self.ctes.iter().rev().find(|other| other.name == cte.name).cloned().unwrap_or(cte);
-            return (last.name, last.columns, false);
+            return (last.name, last.columns, Named::Query);
         }
         if !world.views.is_empty() && self.may("views", 10) {
             let view = self.random.pick(&world.views);
-            return (view.name.to_owned(), view.columns.clone(), true);
+            return (view.name.to_owned(), view.columns.clone(), Named::View);
         }
         let with_schema = self.may("schemas", 30);
         let hidden = |path: &String| self.ctes.iter().any(|cte| cte.name == *path);
+        let small_enough = |table: &&Table| self.may_be_large || !table.is_large();
         let fits = world.tables.iter().filter(|table| table.schema.is_some() == with_schema && !hidden(&table.path()));
-        let all: Vec<_> = fits.collect();
-        let table = if all.is_empty() { &world.tables[1] } else { *self.random.pick(&all) };
-        (table.path(), table.columns.clone(), true)
+        let all: Vec<&Table> = fits.filter(small_enough).collect();
+        let table = match all.is_empty() {
+            true => world
+                .tables
+                .iter()
+                .filter(small_enough)
+                .find(|table| table.schema.is_some())
+                .unwrap_or(&world.tables[1]),
+            false => *self.random.pick(&all),
+        };
+        self.uses(table);
+        (table.path(), table.columns.clone(), Named::Table(table))
     }
 }
 

@@ -26,11 +26,11 @@ impl Grouping {
 
 impl Maker<'_> {
     /// Whether and by what the rows of `scope`'s innermost query are grouped.
-    pub(super) fn grouping(&mut self, scope: &Scope, wish: &Wish<'_>) -> Option<Grouping> {
+    pub(super) fn grouping(&mut self, scope: &Scope, wish: &Wish<'_>, is_large: bool) -> Option<Grouping> {
         if wish.one {
             return Some(Grouping { keys: Vec::new(), sets: false });
         }
-        if !self.may("group by", 20) {
+        if !self.may("group by", if is_large { 55 } else { 20 }) {
             return None;
         }
         let own = scope.last()?;

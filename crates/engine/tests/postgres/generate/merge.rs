@@ -56,7 +56,7 @@ impl<'w> Maker<'w> {
     /// A key that no row has: the source's own, moved.
     fn merge_key(&mut self, scope: &Scope, key: &str) -> Tree {
         let alias = scope[0].aliases[0].clone();
-        let text = if self.random.chance(50) { format!("{alias}.{key}") } else { format!("({alias}.{key} + 20)") };
+        let text = if self.random.chance(50) { format!("{alias}.{key}") } else { format!("({alias}.{key} + 100000)") };
         Tree::from(text)
     }
 

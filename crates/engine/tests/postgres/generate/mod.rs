@@ -30,7 +30,7 @@ pub use features::Features;
 
 use crate::generator::Generator;
 use crate::tree::{Tree, Type};
-use crate::world::{Columns, View, World};
+use crate::world::{Columns, Table, View, World};
 use query::Wish;
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone)]
 pub struct Statement {
     pub tree: Tree,
-    /// The table that it changes.
+    /// What shows the table that it changes.
     pub changes: Option<String>,
     /// The features that were used on the way to it.
     pub features: BTreeSet<&'static str>,
@@ -70,6 +70,9 @@ pub struct Maker<'w> {
     windows: Option<Vec<(String, bool)>>,
     /// True where DISTINCT ON can't have the ORDER BY that it needs.
     no_distinct_on: bool,
+    /// The large table that the FROM being written has, by its alias there; another can't be named any more.
+    large: Option<(String, &'w Table)>,
+    may_be_large: bool,
     /// How many more tables and subqueries the statement may have.
     fuel: i64,
     /// How much its values nest.
@@ -94,6 +97,8 @@ impl<'w> Maker<'w> {
             ctes: Vec::new(),
             windows: None,
             no_distinct_on: false,
+            large: None,
+            may_be_large: true,
             fuel,
             size,
             depth,
@@ -103,9 +108,9 @@ impl<'w> Maker<'w> {
     /// A statement.
     pub fn statement(mut self) -> Statement {
         if self.random.chance(22)
-            && let Some((tree, table)) = self.change()
+            && let Some((tree, shown)) = self.change()
         {
-            return Statement { tree, changes: Some(table), features: self.used };
+            return Statement { tree, changes: Some(shown), features: self.used };
         }
         let tree = self.query(&Vec::new(), &Wish { top: true, ..Wish::default() }).tree;
         Statement { tree, changes: None, features: self.used }
@@ -114,6 +119,7 @@ impl<'w> Maker<'w> {
     /// A view over the world's tables.
     pub fn view(mut self, name: &'static str) -> View {
         self.fuel = 2;
+        self.may_be_large = false;
         self.depth = 1;
         let made = self.query(&Vec::new(), &Wish { named: true, ..Wish::default() });
         let columns: Vec<Type> = made.columns.iter().map(|(_, kind)| *kind).collect();
@@ -184,6 +190,15 @@ impl<'w> Maker<'w> {
 
     fn distinct_on_allowed(&self) -> bool {
         !self.no_distinct_on
+    }
+
+    /// Notes that the statement reads or changes a table.
+    fn uses(&mut self, table: &Table) {
+        self.used.insert(table.storage.feature());
+        if table.is_large() {
+            self.used.insert("tables of two zones");
+            self.may_be_large = false;
+        }
     }
 
     /// A column name that tables have too.

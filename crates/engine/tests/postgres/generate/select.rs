@@ -5,7 +5,7 @@ use super::from::From;
 use super::query::Wish;
 use super::scope::{Level, Scope};
 use crate::tree::{Sort, Tree, Type, parts};
-use crate::world::Columns;
+use crate::world::{Columns, Table};
 
 /// A SELECT without ORDER BY.
 #[derive(Debug, Clone)]
@@ -31,11 +31,20 @@ impl Maker<'_> {
     /// A SELECT.
     pub(super) fn select(&mut self, scope: &Scope, wish: &Wish<'_>) -> Select {
         let outer_windows = self.windows.take();
+        let outer_large = self.large.take();
         let from = if !wish.one && self.may("no from", 3) { None } else { Some(self.from(scope)) };
+        let large = std::mem::replace(&mut self.large, outer_large);
         let level = from.as_ref().map(|from| Level::of(&from.sources, &from.star)).unwrap_or_default();
         let mut inner: Scope = scope.iter().cloned().chain([level]).collect();
         let conditions = if self.random.chance(40) { self.conditions(&inner) } else { Tree::nothing() };
-        let grouping = self.grouping(&inner, wish);
+        let large = large.filter(|(alias, _)| inner.last().is_some_and(|level| level.aliases.contains(alias)));
+        let grouping = self.grouping(&inner, wish, large.is_some());
+        let conditions = match &large {
+            Some((alias, table)) if grouping.is_none() || self.random.chance(25) => {
+                self.of_few(conditions, alias, table)
+            }
+            _ => conditions,
+        };
         if let Some(grouping) = &grouping {
             let own = inner.pop().unwrap_or_default();
             inner.push(grouping.level(own));
@@ -67,6 +76,15 @@ impl Maker<'_> {
         let count = if self.random.chance(75) { 1 } else { 2 };
         let conditions = (0..count).map(|_| self.condition(scope, 2)).collect();
         Tree::Maybe(parts![" WHERE ", Tree::list(" AND ", conditions)])
+    }
+
+    /// Conditions with one more that few records of a table meet, for a large one.
+    pub(super) fn of_few(&mut self, conditions: Tree, alias: &str, table: &Table) -> Tree {
+        let Some(few) = table.few(&mut self.random, alias).filter(|_| self.random.chance(90)) else {
+            return conditions;
+        };
+        let word = if crate::tree::length(&conditions) == 0 { " WHERE " } else { " AND " };
+        Tree::other(parts![conditions, Tree::Maybe(parts![word, few])])
     }
 
     /// Makes windows possible, and names one.
@@ -159,7 +177,12 @@ impl Maker<'_> {
 /// The name that a column has without an alias, for a value that is a column's name.
 fn name_of(value: &Tree) -> Option<String> {
     let text = value.to_string();
-    let name = text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.');
-    name.then(|| text.rsplit('.').next().unwrap_or(&text).to_owned())
+    let name = |part: &str| match part.strip_prefix('"').and_then(|part| part.strip_suffix('"')) {
+        Some(quoted) => !quoted.contains('"'),
+        None => {
+            part.starts_with(|c: char| c.is_ascii_lowercase())
+                && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        }
+    };
+    text.split('.').all(name).then(|| text.rsplit('.').next().unwrap_or(&text).to_owned())
 }

@@ -16,6 +16,9 @@ impl Maker<'_> {
 
     /// An aggregate of a kind over the rows of the innermost query's groups.
     pub(super) fn aggregate(&mut self, kind: Type, scope: &Scope) -> Option<Tree> {
+        if kind == Type::Bytes {
+            return None;
+        }
         let mut inner = Self::before_grouping(scope)?;
         let keys = scope.last().map(|level| level.atoms.as_slice()).unwrap_or_default();
         if kind == Type::Integer && !keys.is_empty() && self.may("grouping", 10) {
@@ -43,7 +46,13 @@ impl Maker<'_> {
                 }
                 _ => parts!["sum(", distinct, self.value(Type::Integer, scope, size), ")"],
             },
-            Type::Double | Type::Decimal if self.random.chance(50) => {
+            Type::Wide if self.may("sums of big integers", 40) => {
+                parts!["sum(", distinct, self.value(Type::Big, scope, size), ")"]
+            }
+            Type::Decimal if self.may("averages", 15) => {
+                parts!["avg(", distinct, self.value(kind, scope, size), ")"]
+            }
+            Type::Double | Type::Decimal | Type::Wide | Type::Interval if self.random.chance(50) => {
                 parts!["sum(", distinct, self.value(kind, scope, size), ")"]
             }
             Type::Double if self.random.chance(50) => {
@@ -79,7 +88,7 @@ impl Maker<'_> {
                 return Some(maker.ordered_window(kind, scope, total));
             }
             let call = match kind {
-                Type::Integer => return None,
+                Type::Integer | Type::Bytes => return None,
                 Type::Big if maker.random.chance(50) => {
                     parts![*maker.random.pick(&["rank()", "dense_rank()", "count(*)"])]
                 }
@@ -101,7 +110,7 @@ impl Maker<'_> {
         let function = match kind {
             Type::Boolean => *self.random.pick(&["bool_and(", "bool_or("]),
             Type::Big => *self.random.pick(&["sum(", "count("]),
-            Type::Double | Type::Decimal => *self.random.pick(&["sum(", "min(", "max("]),
+            Type::Double | Type::Decimal | Type::Wide => *self.random.pick(&["sum(", "min(", "max("]),
             _ => *self.random.pick(&["min(", "max("]),
         };
         let of = if kind == Type::Big { Type::Integer } else { kind };
@@ -128,9 +137,47 @@ impl Maker<'_> {
             let order = self.window_order(scope);
             return Tree::other(parts!["(", name, Tree::Maybe(order), ")"]);
         }
-        let (partition, order) = (self.partition(scope), self.window_order(scope));
+        let partition = self.partition(scope);
+        if let Some(order) = self.framed_order(scope) {
+            return Tree::other(parts!["(", Tree::Maybe(partition), Tree::Maybe(vec![order]), ")"]);
+        }
+        let order = self.window_order(scope);
         let order = if self.random.chance(70) { Tree::Maybe(order) } else { Tree::nothing() };
         Tree::other(parts!["(", Tree::Maybe(partition), order, ")"])
+    }
+
+    /// ` ORDER BY …` with a frame by distance, or by groups of equal rows: which rows are in it depends on no order of equal ones.
+    fn framed_order(&mut self, scope: &Scope) -> Option<Tree> {
+        if self.may("groups frames", 10) {
+            let order = self.window_order(scope);
+            let frame = *self.random.pick(&[
+                " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW",
+                " GROUPS BETWEEN CURRENT ROW AND 2 FOLLOWING",
+                " GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
+                " GROUPS 1 PRECEDING",
+            ]);
+            return Some(Tree::Solid(parts![Tree::other(order), frame]));
+        }
+        if !self.may("range frames", 12) {
+            return None;
+        }
+        let far = |kind: Type| match kind {
+            Type::Integer | Type::Big => Some("1"),
+            Type::Decimal | Type::Wide => Some("0.5"),
+            Type::Double => Some("CAST(1.5 AS DOUBLE PRECISION)"),
+            Type::Date | Type::Timestamp | Type::Interval => Some("INTERVAL '1 day'"),
+            _ => None,
+        };
+        let kind = self.kind_of(scope);
+        let (key, far) = (self.atom(kind, scope)?, far(kind)?);
+        let frame = match self.below(5) {
+            0 => format!("BETWEEN {far} PRECEDING AND {far} FOLLOWING"),
+            1 => format!("BETWEEN UNBOUNDED PRECEDING AND {far} PRECEDING"),
+            2 => format!("BETWEEN {far} FOLLOWING AND UNBOUNDED FOLLOWING"),
+            3 => "BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING".to_owned(),
+            _ => format!("{far} PRECEDING"),
+        };
+        Some(Tree::Solid(parts![" ORDER BY ", key, self.direction(), format!(" RANGE {frame}")]))
     }
 
     /// `PARTITION BY …`.
@@ -152,7 +199,7 @@ impl Maker<'_> {
             let size = usize::from(self.random.chance(20));
             let value = self.value(kind, scope, size);
             let text = value.to_string();
-            let name = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '(') && text != "NULL";
+            let name = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '(' || c == '"') && text != "NULL";
             if name {
                 return value;
             }

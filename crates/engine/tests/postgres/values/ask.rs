@@ -4,12 +4,15 @@ use super::form::{Asked, statement};
 use super::kind::script;
 use crate::answer::{Answer, Outcome};
 use crate::engine::Engine;
+use crate::generate::Features;
 use crate::generator::Generator;
+use crate::judge::is_fault;
 use crate::new::number;
-use crate::replay;
+use crate::report::kind;
 use crate::server::Server;
 use crate::stored::{self, Entry, Section};
 use crate::world::World;
+use crate::{refusals, replay};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -25,23 +28,12 @@ struct Found {
     asked: usize,
     right: usize,
     wrong: Vec<String>,
+    /// Panics and internal errors.
+    faults: Vec<String>,
     /// Errors of Gingham's where PostgreSQL answers, with an example each.
     refused: BTreeMap<String, (usize, String)>,
     /// Answers of Gingham's where PostgreSQL has an error.
     accepted: BTreeMap<String, (usize, String)>,
-}
-
-/// An error without the values that it names.
-fn kind(error: &str) -> String {
-    let mut quoted = false;
-    let plain: String = error
-        .chars()
-        .filter(|letter| {
-            quoted ^= *letter == '\'' || *letter == '"';
-            !quoted && !letter.is_ascii_digit()
-        })
-        .collect();
-    plain.chars().take(90).collect()
 }
 
 fn count(found: &mut BTreeMap<String, (usize, String)>, error: &str, sql: &str) {
@@ -56,9 +48,14 @@ fn ask(server: &mut Server, engine: &Engine, asked: &Asked, found: &mut Found) -
     let expected = match server.first.answer(sql, None) {
         Outcome::Answer(answer) => answer,
         Outcome::Error(_, error) => {
-            if let Outcome::Answer(typed) = engine.answer(sql, None) {
-                let rows = stored::answer(&typed.answer).replace('\n', " / ");
-                count(&mut found.accepted, &error, &format!("{sql}\n    {rows}"));
+            match engine.answer(sql, None) {
+                Outcome::Answer(typed) => {
+                    let rows = stored::answer(&typed.answer).replace('\n', " / ");
+                    count(&mut found.accepted, &error, &format!("{sql}\n    {rows}"));
+                }
+                Outcome::Error(_, error) => {
+                    found.faults.extend(is_fault(&error).then(|| format!("{sql}\n    {error}")))
+                }
             }
             return None;
         }
@@ -68,6 +65,7 @@ fn ask(server: &mut Server, engine: &Engine, asked: &Asked, found: &mut Found) -
         Outcome::Answer(typed) if typed.agrees(&expected, asked.is_ordered) => found.right += 1,
         Outcome::Answer(typed) => found.wrong.push(difference(sql, &expected, &typed.answer)),
         Outcome::Error(_, error) => {
+            found.faults.extend(is_fault(&error).then(|| format!("{sql}\n    {error}")));
             count(&mut found.refused, &error, sql);
             refused = Some(error);
         }
@@ -117,7 +115,7 @@ fn values() {
     let mut seeds = Generator::new(seed);
     while found.asked < statements as usize {
         let mut random = Generator::new(seeds.bits());
-        let script = script(&mut random);
+        let script = script(&mut random, &Features::asked());
         server.first.run(&World::before()).expect("an empty database");
         server.first.run(&script).unwrap_or_else(|error| panic!("{error}"));
         let engine = Engine::with(&script).unwrap_or_else(|error| panic!("{error}"));
@@ -133,5 +131,10 @@ fn values() {
         std::fs::write(file, head + &stored::text(&sections)).expect("the file can be written");
     }
     found.tell();
-    assert!(found.wrong.is_empty(), "wrong answers; GINGHAM_POSTGRES={statements} GINGHAM_SEED={seed} repeats them");
+    let again = format!("GINGHAM_POSTGRES={statements} GINGHAM_SEED={seed} repeats them");
+    assert!(found.wrong.is_empty(), "wrong answers; {again}");
+    assert!(found.faults.is_empty(), "panics or internal errors; {again}:\n{}", found.faults.join("\n"));
+    let known = refusals::known();
+    let new: Vec<&String> = found.refused.keys().filter(|kind| !known.contains(*kind)).collect();
+    assert!(new.is_empty(), "refused for reasons that {} does not have: {new:#?}; {again}", refusals::file().display());
 }

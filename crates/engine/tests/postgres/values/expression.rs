@@ -50,6 +50,8 @@ impl Maker<'_> {
             kind if kind.is_float() => self.float(kind, below),
             Kind::Boolean => self.truth(below),
             Kind::Text => self.text(below),
+            Kind::Char => format!("CAST({} AS CHAR(4))", self.of(Kind::Text, below)),
+            Kind::Bytes => format!("({} || {})", self.of(kind, below), self.of(kind, below)),
             Kind::Date => self.date(below),
             Kind::Time => self.time(below),
             Kind::Timestamp | Kind::Instant => self.timestamp(kind, below),
@@ -100,14 +102,22 @@ impl Maker<'_> {
 
     fn decimal(&mut self, kind: Kind, depth: usize) -> String {
         let other = if self.random.chance(60) { self.any(&Kind::DECIMALS) } else { self.any(&Kind::WHOLE) };
-        match self.random.between(0, 11) {
+        match self.random.between(0, 12) {
             0..=2 => {
                 let operator = *self.random.pick(&["+", "-", "*"]);
                 let depth = if operator == "*" { 0 } else { depth };
                 format!("({} {operator} {})", self.of(kind, depth), self.of(other, depth))
             }
             // What is made of a quotient has what it lost behind its last digit, many times over in a product.
-            3 | 4 => format!("({} / {})", self.leaf(kind), self.leaf(other)),
+            3 => format!("({} / {})", self.leaf(kind), self.leaf(other)),
+            4 => {
+                let (first, second, third) = (self.leaf(kind), self.leaf(other), self.leaf(Kind::Money));
+                if self.random.chance(50) {
+                    format!("(({first} / {second}) / {third})")
+                } else {
+                    format!("({third} / ({first} / {second}))")
+                }
+            }
             5 => format!("({} % {})", self.of(kind, depth), self.of(other, depth)),
             6 => {
                 let digits = self.random.between(-2, 5);
@@ -119,6 +129,11 @@ impl Maker<'_> {
                 format!("{name}({})", self.of(kind, depth))
             }
             8 => format!("(- {})", self.of(kind, depth)),
+            11 => {
+                let field = *self.random.pick(&["year", "month", "day", "dow", "doy", "quarter", "week", "century"]);
+                let from = self.any(&[Kind::Date, Kind::Timestamp, Kind::Instant]);
+                format!("extract({field} FROM {})", self.of(from, depth))
+            }
             9 | 10 => {
                 let from = self.number();
                 format!("CAST({} AS {})", self.of(from, depth), kind.sql())
