@@ -4,12 +4,14 @@
 use crate::error::invalid;
 use crate::functions::over_arrays;
 use crate::temporal::civil::Civil;
-use crate::temporal::column::{DayAndTime, as_type, days_and_times};
+use crate::temporal::column::{DayAndTime, as_type, days_and_times, integers};
 use crate::temporal::interval::DAY;
+use crate::temporal::moment::{is_infinite, units_of_day};
 use crate::temporal::operators::INTERVAL;
 use crate::temporal::value::{At, changed};
 use crate::temporal::zones::ZONE;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray};
+use arrow::compute::cast;
 use arrow::datatypes::{
     DataType, Field, FieldRef, Int32Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
 };
@@ -296,11 +298,11 @@ impl ScalarUDFImpl for DateTrunc {
         };
         let part = part.try_as_str().flatten().unwrap_or_default().to_ascii_lowercase();
         let is_interval = matches!(arguments.args[1].data_type(), DataType::Interval(_));
-        let is_micros = match arguments.args[1].data_type() {
-            DataType::Timestamp(TimeUnit::Microsecond, zone) => zone.as_deref().is_none_or(|zone| zone == ZONE),
+        let is_local = match arguments.args[1].data_type() {
+            DataType::Timestamp(_, zone) => zone.as_deref().is_none_or(|zone| zone == ZONE),
             _ => false,
         };
-        let is_own = years_of(&part).is_some() || (is_micros && days_or_months(&part));
+        let is_own = years_of(&part).is_some() || (is_local && (days_or_months(&part) || per_day(&part).is_some()));
         if !is_interval && !is_own {
             return self.native.inner().invoke_with_args(arguments);
         }
@@ -335,15 +337,35 @@ fn interval_cut(interval: IntervalMonthDayNano, part: &str) -> Result<IntervalMo
     })
 }
 
+/// How many of a part a day has.
+fn per_day(part: &str) -> Option<i64> {
+    Some(match part {
+        "day" => 1,
+        "hour" => 24,
+        "minute" => 1440,
+        "second" => 86_400,
+        "millisecond" | "milliseconds" => 86_400_000,
+        "microsecond" | "microseconds" => 86_400_000_000,
+        _ => return None,
+    })
+}
+
 /// Parts that DataFusion cuts to in nanoseconds, which end in the year 2262.
 fn days_or_months(part: &str) -> bool {
     matches!(part, "week" | "month" | "quarter" | "year")
 }
 
-/// The first day of the week, month, decade, … of each value.
+/// The beginning of the hour, day, week, month, decade, … of each value; an infinite one is its own.
 fn days_cut(values: &ArrayRef, part: &str, result: &DataType) -> Result<ArrayRef> {
     let sources = sources(values)?;
     let DataType::Timestamp(unit, _) = result else { return internal_err!("date_trunc gives no {result}") };
+    let units = integers(&cast(values, result)?)?;
+    if let Some(parts) = per_day(part) {
+        // A part that is finer than the unit leaves all as it is.
+        let length = (units_of_day(*unit) / parts).max(1);
+        let begin = |value: i64| if is_infinite(value) { value } else { value - value.rem_euclid(length) };
+        return as_type(units.unary(begin), result);
+    }
     let begin = |source: PartSource| match source {
         PartSource::Interval(_) => None,
         PartSource::Moment(DayAndTime { days, .. }) => {
@@ -361,7 +383,11 @@ fn days_cut(values: &ArrayRef, part: &str, result: &DataType) -> Result<ArrayRef
             changed(days, At::Day, At::Local(*unit), "TIMESTAMP").ok().flatten()
         }
     };
-    as_type(sources.into_iter().map(|source| source.and_then(begin)).collect(), result)
+    let cut = sources.into_iter().zip(&units).map(|(source, value)| match source {
+        Some(source) => begin(source),
+        None => value.filter(|value| is_infinite(*value)),
+    });
+    as_type(cut.collect(), result)
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub enum Kind {
     Number,
     /// Decimals, which are the same when the one with more digits behind the point is the other but for its last digit.
     Decimal,
+    /// Decimals of which quotients are a part: PostgreSQL chooses their digits value by value.
+    Quotient,
     /// Intervals, of which equal ones look different and a group shows any.
     Interval,
     /// Texts, letter for letter.
@@ -78,6 +80,7 @@ fn same_row(own: &[Cell], other: &[Cell], kinds: &[Kind]) -> bool {
                 || match kinds.get(number) {
                     Some(Kind::Number) => close(own, other),
                     Some(Kind::Decimal) => nearly(own, other),
+                    Some(Kind::Quotient) => nearly(own, other) || close(own, other),
                     Some(Kind::Interval) => interval(own).is_some() && interval(own) == interval(other),
                     _ => false,
                 }

@@ -5,6 +5,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use gingham::{CancelHandle, Connection, Database, QueryResult};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A database in memory.
 pub struct Engine {
     connection: Connection,
+    /// True when a view has a quotient.
+    has_quotient: AtomicBool,
 }
 
 impl Engine {
@@ -22,14 +25,18 @@ impl Engine {
         let database = Database::in_memory().expect("a database in memory");
         gingham::lab::register(&database);
         let connection = database.connect();
+        let engine = Self { connection, has_quotient: AtomicBool::new(false) };
         for sql in script {
-            connection.execute(sql).map_err(|error| format!("{error}: {sql}"))?;
+            engine.run(sql).map_err(|error| format!("{error}: {sql}"))?;
         }
-        Ok(Self { connection })
+        Ok(engine)
     }
 
     /// Runs one statement for what it does.
     pub fn run(&self, sql: &str) -> Result<(), String> {
+        if sql.starts_with("CREATE VIEW") && sql.contains(" / ") {
+            self.has_quotient.store(true, Ordering::Relaxed);
+        }
         self.connection.execute(sql).map(|_| ()).map_err(|error| error.to_string())
     }
 
@@ -60,14 +67,16 @@ impl Engine {
 
     fn rows(&self, sql: &str) -> gingham::Result<(Vec<Vec<Cell>>, Vec<Kind>)> {
         let result = self.connection.query(sql)?;
-        let kinds = kinds(&result.schema());
+        let kinds = kinds(&result.schema(), self.has_quotient.load(Ordering::Relaxed) || sql.contains(" / "));
         let batches = QueryResult::collect_batches(result)?;
         Ok((if kinds.is_empty() { Vec::new() } else { batches.iter().flat_map(texts).collect() }, kinds))
     }
 }
 
-fn kinds(schema: &Schema) -> Vec<Kind> {
+/// What columns are.
+fn kinds(schema: &Schema, has_quotient: bool) -> Vec<Kind> {
     let kind = |data_type: &DataType| match data_type {
+        DataType::Decimal128(..) if has_quotient => Kind::Quotient,
         DataType::Decimal128(..) => Kind::Decimal,
         DataType::Interval(_) => Kind::Interval,
         other if other.is_numeric() => Kind::Number,

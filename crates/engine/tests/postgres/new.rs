@@ -69,7 +69,7 @@ impl Run {
         };
         let mut bench = match Bench::new(&mut self.server, world, hear) {
             Ok(bench) => bench,
-            Err(error) => panic!("the tables of seed {seed} can't be made: {error}"),
+            Err(error) => return self.tell_refused_tables(seed, &error),
         };
         let world = bench.world.clone();
         let mut section = Section { script: world.script(), entries: Vec::new() };
@@ -91,6 +91,13 @@ impl Run {
         }
         if self.bless {
             self.sections.push(section);
+        }
+    }
+
+    /// Counts tables that can't be made.
+    fn tell_refused_tables(&mut self, seed: u64, error: &str) {
+        if self.report.count_view(error) {
+            println!("==== the tables of seed {seed} can't be made (GINGHAM_SEED={})\n{error}\n", self.seed);
         }
     }
 

@@ -226,6 +226,10 @@ impl Maker<'_> {
             false => *self.random.pick(&["year", "month", "day", "dow", "doy", "quarter", "week"]),
         };
         let from = if of_time { Type::Timestamp } else { Type::Date };
-        parts![format!("EXTRACT({field} FROM "), self.value(from, scope, size), ")"]
+        // PostgreSQL has parts of infinite dates.
+        let (sql, value) = (from.sql(), self.value(from, scope, size));
+        let end = format!(", CAST('infinity' AS {sql})), CAST('-infinity' AS {sql})))");
+        let finite = Tree::Solid(parts![format!("EXTRACT({field} FROM NULLIF(NULLIF("), value, end]);
+        parts![finite]
     }
 }

@@ -1,7 +1,7 @@
 //! Asks both sides, when `GINGHAM_POSTGRES` says how many statements.
 
 use super::form::{Asked, statement};
-use super::kind::script;
+use super::kind::{Kind, script};
 use crate::answer::{Answer, Outcome};
 use crate::engine::Engine;
 use crate::generate::Features;
@@ -111,17 +111,19 @@ fn values() {
     let version = server.first.version();
     server.first.run(&["SET timezone = 'UTC'".to_owned()]).expect("a time zone");
     println!("PostgreSQL {version}, GINGHAM_SEED={seed}");
+    let features = Features::asked();
+    let off = Kind::off(&features);
     let (mut found, mut sections) = (Found::default(), Vec::new());
     let mut seeds = Generator::new(seed);
     while found.asked < statements as usize {
         let mut random = Generator::new(seeds.bits());
-        let script = script(&mut random, &Features::asked());
+        let script = script(&mut random, &features);
         server.first.run(&World::before()).expect("an empty database");
         server.first.run(&script).unwrap_or_else(|error| panic!("{error}"));
         let engine = Engine::with(&script).unwrap_or_else(|error| panic!("{error}"));
         let mut section = Section { script, entries: Vec::new() };
         for _ in 0..PER_TABLE.min(statements as usize - found.asked) {
-            section.entries.extend(ask(&mut server, &engine, &statement(&mut random), &mut found));
+            section.entries.extend(ask(&mut server, &engine, &statement(&mut random, &off), &mut found));
         }
         sections.push(section);
     }

@@ -8,16 +8,31 @@ pub struct Maker<'r> {
     pub random: &'r mut Generator,
     /// Leaves are columns, or else constants alone.
     pub has_columns: bool,
+    /// Types that are left out.
+    pub off: &'r [Kind],
 }
 
 impl Maker<'_> {
     fn any(&mut self, kinds: &[Kind]) -> Kind {
-        *self.random.pick(kinds)
+        let on: Vec<Kind> = kinds.iter().copied().filter(|kind| !self.off.contains(kind)).collect();
+        *self.random.pick(&on)
     }
 
     /// A type that a column has, or INTERVAL.
     pub fn kind(&mut self) -> Kind {
         if self.random.chance(8) { Kind::Interval } else { self.any(&Kind::STORED) }
+    }
+
+    /// A value, of which an infinite one is NULL: PostgreSQL has parts of it, or makes some up.
+    fn finite(&mut self, kind: Kind, depth: usize) -> String {
+        let value = self.of(kind, depth);
+        match kind {
+            Kind::Date | Kind::Timestamp | Kind::Instant => {
+                let sql = kind.sql();
+                format!("nullif(nullif({value}, CAST('infinity' AS {sql})), CAST('-infinity' AS {sql}))")
+            }
+            _ => value,
+        }
     }
 
     fn number(&mut self) -> Kind {
@@ -94,7 +109,7 @@ impl Maker<'_> {
                     *self.random.pick(&["year", "month", "day", "dow", "doy", "quarter", "week", "isoyear", "century"]);
                 let from = self.any(&[Kind::Date, Kind::Timestamp, Kind::Instant]);
                 // PostgreSQL's is a decimal, ours an integer, which a division tells apart.
-                format!("CAST(extract({field} FROM {}) AS INTEGER)", self.of(from, depth))
+                format!("CAST(extract({field} FROM {}) AS INTEGER)", self.finite(from, depth))
             }
             _ => self.leaf(kind),
         }
@@ -109,9 +124,16 @@ impl Maker<'_> {
                 format!("({} {operator} {})", self.of(kind, depth), self.of(other, depth))
             }
             // What is made of a quotient has what it lost behind its last digit, many times over in a product.
-            3 => format!("({} / {})", self.leaf(kind), self.leaf(other)),
+            3 => {
+                // 38 digits leave a quotient room for six behind the point, which PostgreSQL has more of.
+                let short = |kind: Kind| if kind == Kind::Wide { Kind::Money } else { kind };
+                format!("({} / {})", self.leaf(short(kind)), self.leaf(short(other)))
+            }
             4 => {
-                let (first, second, third) = (self.leaf(kind), self.leaf(other), self.leaf(Kind::Money));
+                // Of decimals that leave a quotient room for 16 digits.
+                let short = [Kind::Short, Kind::Money, Kind::Fine];
+                let (first, second) = (self.any(&short), self.any(&short));
+                let (first, second, third) = (self.leaf(first), self.leaf(second), self.leaf(Kind::Money));
                 if self.random.chance(50) {
                     format!("(({first} / {second}) / {third})")
                 } else {
@@ -132,7 +154,7 @@ impl Maker<'_> {
             11 => {
                 let field = *self.random.pick(&["year", "month", "day", "dow", "doy", "quarter", "week", "century"]);
                 let from = self.any(&[Kind::Date, Kind::Timestamp, Kind::Instant]);
-                format!("extract({field} FROM {})", self.of(from, depth))
+                format!("extract({field} FROM {})", self.finite(from, depth))
             }
             9 | 10 => {
                 let from = self.number();
@@ -141,7 +163,7 @@ impl Maker<'_> {
             _ => {
                 let field = *self.random.pick(&["epoch", "second", "milliseconds"]);
                 let from = self.any(&[Kind::Timestamp, Kind::Interval, Kind::Time]);
-                format!("extract({field} FROM {})", self.of(from, depth))
+                format!("extract({field} FROM {})", self.finite(from, depth))
             }
         }
     }
@@ -311,7 +333,7 @@ impl Maker<'_> {
             ),
             3 => format!("({} / {})", self.of(Kind::Interval, depth), self.random.pick(&["2", "-1", "0.5", "4", "7"])),
             4 => format!("(- {})", self.of(Kind::Interval, depth)),
-            5 => format!("age({}, {})", self.of(Kind::Timestamp, depth), self.of(Kind::Timestamp, depth)),
+            5 => format!("age({}, {})", self.finite(Kind::Timestamp, depth), self.finite(Kind::Timestamp, depth)),
             6 => {
                 let name = *self.random.pick(&["justify_hours", "justify_days", "justify_interval"]);
                 format!("{name}({})", self.of(Kind::Interval, depth))

@@ -11,10 +11,10 @@ pub struct Asked {
 }
 
 /// A random statement.
-pub fn statement(random: &mut Generator) -> Asked {
+pub fn statement(random: &mut Generator, off: &[Kind]) -> Asked {
     let has_columns = random.chance(80);
     let depth = random.between(1, 3) as usize;
-    let mut maker = Maker { random, has_columns };
+    let mut maker = Maker { random, has_columns, off };
     let kind = maker.kind();
     let value = maker.of(kind, depth);
     if !has_columns {

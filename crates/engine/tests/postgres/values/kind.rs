@@ -58,6 +58,17 @@ impl Kind {
     pub const DECIMALS: [Self; 5] = [Self::Short, Self::Money, Self::Fine, Self::Long, Self::Wide];
     pub const FLOATS: [Self; 2] = [Self::Real, Self::Double];
 
+    /// The types that are features, and are off.
+    pub fn off(features: &Features) -> Vec<Self> {
+        let named = [
+            ("chars", Self::Char),
+            ("bytes", Self::Bytes),
+            ("wide decimals", Self::Wide),
+            ("intervals", Self::Interval),
+        ];
+        named.into_iter().filter(|(feature, _)| !features.has(feature)).map(|(_, kind)| kind).collect()
+    }
+
     /// Its name in both dialects.
     pub fn sql(self) -> &'static str {
         match self {

@@ -43,7 +43,7 @@ impl Series {
 
     /// The statement that makes them.
     pub fn insert(&self, path: &str) -> String {
-        let order = if self.is_reversed { " ORDER BY i DESC" } else { "" };
+        let order = if self.is_reversed { " ORDER BY g.i DESC" } else { "" };
         format!(
             "INSERT INTO {path} SELECT {} FROM generate_series(1, {}) AS g (i){order}",
             self.values.join(", "),

@@ -131,7 +131,8 @@ impl Table {
             } else {
                 literal(random, features, *kind)
             };
-            if self.unique[column] && value != "NULL" && self.rows.iter().any(|row| row[column] == value) {
+            let same = |other: &String| *other == value || is_zero(other) && is_zero(&value);
+            if self.unique[column] && value != "NULL" && self.rows.iter().any(|row| same(&row[column])) {
                 return;
             }
             row.push(value);
@@ -275,6 +276,11 @@ impl Table {
         self.rows.remove(row);
         self.late -= usize::from(row >= first);
     }
+}
+
+/// True for a zero of either sign.
+fn is_zero(value: &str) -> bool {
+    value == "0.0" || value.contains("'-0'")
 }
 
 /// Some of the columns that tables can have.
