@@ -119,7 +119,7 @@ fn has_records(data_type: &DataType) -> bool {
 pub(super) fn read(batch: &RecordBatch, positions: &[usize], schema: &SchemaRef, row: usize) -> Result<RecordBatch> {
     let own = batch.schema();
     let column = |(position, to): (&usize, &FieldRef)| {
-        let place = Place { column: to.name(), row: Some(row) };
+        let place = ValuePlace { column: to.name(), row: Some(row) };
         converted(batch.column(*position), own.field(*position), to, &place)
     };
     let columns = positions.iter().zip(schema.fields()).map(column).collect::<Result<Vec<_>>>()?;
@@ -128,18 +128,18 @@ pub(super) fn read(batch: &RecordBatch, positions: &[usize], schema: &SchemaRef,
 }
 
 /// What errors call a value.
-struct Place<'a> {
+struct ValuePlace<'a> {
     column: &'a str,
     /// The number of the first row, where values are a column's own.
     row: Option<usize>,
 }
 
 /// The values of a field `from` as those of the field `to`.
-fn converted(values: &ArrayRef, from: &Field, to: &Field, place: &Place<'_>) -> Result<ArrayRef> {
+fn converted(values: &ArrayRef, from: &Field, to: &Field, place: &ValuePlace<'_>) -> Result<ArrayRef> {
     if from.data_type() == to.data_type() && !has_records(from.data_type()) {
         return Ok(Arc::clone(values));
     }
-    let inside = Place { column: place.column, row: None };
+    let inside = ValuePlace { column: place.column, row: None };
     match (values.data_type(), to.data_type()) {
         (_, DataType::Utf8 | DataType::Utf8View) if is_uuid(from) => Ok(uuids(values, to.data_type())),
         (DataType::Duration(unit), DataType::Interval(_)) => intervals(values, *unit, place),
@@ -172,7 +172,7 @@ fn list<O: OffsetSizeTrait>(
     lists: &GenericListArray<O>,
     own: &FieldRef,
     wanted: &FieldRef,
-    place: &Place<'_>,
+    place: &ValuePlace<'_>,
 ) -> Result<ArrayRef> {
     let offsets = lists.offsets();
     let (first, last) = (offsets[0], offsets[lists.len()]);
@@ -183,7 +183,7 @@ fn list<O: OffsetSizeTrait>(
 }
 
 /// Records whose fields are NULL where they are.
-fn record(records: &StructArray, to: &Field, place: &Place<'_>) -> Result<StructArray> {
+fn record(records: &StructArray, to: &Field, place: &ValuePlace<'_>) -> Result<StructArray> {
     let DataType::Struct(wanted) = to.data_type() else { return Ok(records.clone()) };
     let own = records.fields().iter().zip(wanted).zip(records.columns());
     let columns = own.map(|((own, wanted), values)| {
@@ -213,7 +213,7 @@ fn null_with(values: &ArrayRef, outer: &NullBuffer) -> Result<ArrayRef> {
 }
 
 /// Durations as days and time.
-fn intervals(values: &ArrayRef, unit: TimeUnit, place: &Place<'_>) -> Result<ArrayRef> {
+fn intervals(values: &ArrayRef, unit: TimeUnit, place: &ValuePlace<'_>) -> Result<ArrayRef> {
     let (factor, name) = match unit {
         TimeUnit::Second => (1_000_000_000, "seconds"),
         TimeUnit::Millisecond => (1_000_000, "milliseconds"),

@@ -23,7 +23,7 @@ const PORTION_ROWS: usize = 1 << 16;
 
 /// Rows of one batch.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct BatchPiece {
     batch: usize,
     /// The first of them, in the batch.
     from: usize,
@@ -36,7 +36,7 @@ struct Piece {
 #[derive(Debug)]
 pub(super) struct SharedBatches {
     batches: Vec<RecordBatch>,
-    portions: Vec<Vec<Piece>>,
+    portions: Vec<Vec<BatchPiece>>,
 }
 
 impl SharedBatches {
@@ -155,7 +155,7 @@ impl ExecutionPlan for RegisteredExec {
                 let rows = batch_rows.min(piece.rows - at).min(left);
                 left -= rows;
                 if rows > 0 {
-                    own.push(Piece { from: piece.from + at, before: piece.before + at, rows, ..*piece });
+                    own.push(BatchPiece { from: piece.from + at, before: piece.before + at, rows, ..*piece });
                 }
             }
         }
@@ -171,13 +171,14 @@ impl ExecutionPlan for RegisteredExec {
 }
 
 /// The rows of batches in their order, in portions.
-fn portions(batches: &[RecordBatch]) -> Vec<Vec<Piece>> {
+fn portions(batches: &[RecordBatch]) -> Vec<Vec<BatchPiece>> {
     let mut portions = Vec::new();
     let (mut portion, mut rows, mut before) = (Vec::new(), 0, 0);
     for (number, batch) in batches.iter().enumerate() {
         let mut from = 0;
         while from < batch.num_rows() {
-            let piece = Piece { batch: number, from, rows: (batch.num_rows() - from).min(PORTION_ROWS - rows), before };
+            let piece =
+                BatchPiece { batch: number, from, rows: (batch.num_rows() - from).min(PORTION_ROWS - rows), before };
             portion.push(piece);
             (from, rows, before) = (from + piece.rows, rows + piece.rows, before + piece.rows);
             if rows == PORTION_ROWS {

@@ -39,10 +39,10 @@ pub(crate) fn difference(
         return Ok(Some("columns of other types".to_owned()));
     }
     let all_places: Vec<usize> = (0..first.num_columns()).collect();
-    let pair = Pair::new(expected, found, &all_places)?;
+    let pair = AnswerPair::new(expected, found, &all_places)?;
     let mut compared = 0..all;
     if !keys.is_empty() {
-        let sorted = Pair::new(expected, found, keys)?;
+        let sorted = AnswerPair::new(expected, found, keys)?;
         if let Some(row) = (0..all).find(|row| !sorted.alike(*row, *row)) {
             return Ok(Some(format!("row {} has other values in ORDER BY", row + 1)));
         }
@@ -102,14 +102,14 @@ fn order(one: Option<f64>, other: Option<f64>) -> Ordering {
     }
 }
 
-/// The same columns of two answers.
-struct Pair {
+/// Columns of two answers, the same of both.
+struct AnswerPair {
     sides: [Side; 2],
     /// The largest magnitude of each column of floats.
     largest: Vec<f64>,
 }
 
-impl Pair {
+impl AnswerPair {
     fn new(expected: &[RecordBatch], found: &[RecordBatch], places: &[usize]) -> Result<Self, ArrowError> {
         let types = places.iter().map(|place| expected[0].column(*place).data_type().clone());
         let mut fields: Vec<_> = types.filter(|own| !own.is_floating()).map(SortField::new).collect();
