@@ -19,7 +19,8 @@ pub enum Kind {
     Number,
     /// Decimals, which are the same when the one with more digits behind the point is the other but for its last digit.
     Decimal,
-    /// Decimals of which quotients are a part: PostgreSQL chooses their digits value by value.
+    /// Numbers of which quotients of decimals are a part: PostgreSQL chooses their digits value by value, ours end at the sixteenth
+    /// behind the point.
     Quotient,
     /// Intervals, of which equal ones look different and a group shows any.
     Interval,
@@ -80,7 +81,7 @@ fn same_row(own: &[Cell], other: &[Cell], kinds: &[Kind]) -> bool {
                 || match kinds.get(number) {
                     Some(Kind::Number) => close(own, other),
                     Some(Kind::Decimal) => nearly(own, other),
-                    Some(Kind::Quotient) => nearly(own, other) || close(own, other),
+                    Some(Kind::Quotient) => nearly(own, other) || close(own, other) || beside(own, other),
                     Some(Kind::Interval) => interval(own).is_some() && interval(own) == interval(other),
                     _ => false,
                 }
@@ -98,6 +99,12 @@ fn close(own: &str, other: &str) -> bool {
     let (Ok(own), Ok(other)) = (own.parse::<f64>(), other.parse::<f64>()) else { return false };
     let (distance, largest) = ((own - other).abs(), own.abs().max(other.abs()));
     own == other || own.is_nan() && other.is_nan() || largest.is_finite() && distance <= 1e-12 * largest
+}
+
+/// True for numbers that differ behind the twelfth digit behind the point alone.
+fn beside(own: &str, other: &str) -> bool {
+    let (Ok(own), Ok(other)) = (own.parse::<f64>(), other.parse::<f64>()) else { return false };
+    (own - other).abs() <= 1e-12
 }
 
 /// True for decimals that are the same once the one with more digits behind the point is rounded to those of the other,

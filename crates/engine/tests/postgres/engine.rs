@@ -76,7 +76,7 @@ impl Engine {
 /// What columns are.
 fn kinds(schema: &Schema, has_quotient: bool) -> Vec<Kind> {
     let kind = |data_type: &DataType| match data_type {
-        DataType::Decimal128(..) if has_quotient => Kind::Quotient,
+        DataType::Decimal128(..) | DataType::Float32 | DataType::Float64 if has_quotient => Kind::Quotient,
         DataType::Decimal128(..) => Kind::Decimal,
         DataType::Interval(_) => Kind::Interval,
         other if other.is_numeric() => Kind::Number,

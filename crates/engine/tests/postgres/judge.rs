@@ -98,7 +98,7 @@ impl<'s> Bench<'s> {
         let sql = statement.tree.to_string();
         let table = statement.changes.as_deref();
         let expected = match self.server.first.answer(&sql, table) {
-            Outcome::Answer(expected) if expected.rows.len() > MOST_ROWS => {
+            Outcome::Answer(expected) if most_rows(&expected) > MOST_ROWS => {
                 return Verdict::Skipped("too many rows".into());
             }
             Outcome::Answer(expected) => expected,
@@ -207,6 +207,11 @@ fn verdict(world: &World, expected: Answer, found: Outcome<Typed>, ordered: bool
         }
         Outcome::Error(_, text) => Verdict::Refused(expected, text),
     }
+}
+
+/// The rows that an answer has, or the table after it.
+fn most_rows(answer: &Answer) -> usize {
+    answer.rows.len().max(answer.after.as_ref().map_or(0, Vec::len))
 }
 
 /// True for an error that nobody's statement should give: a panic, or what the engine says of itself.

@@ -12,7 +12,7 @@
 //!
 //! New statements need the programs of PostgreSQL 15 (`GINGHAM_POSTGRES_BIN` says where, when not in Debian's place).
 //! `GINGHAM_POSTGRES_ONLY` and `GINGHAM_POSTGRES_WITHOUT` choose features of the generator by name, `GINGHAM_POSTGRES_DEPTH`
-//! is how deep subqueries nest, `GINGHAM_POSTGRES_SHRINK` how many wrong answers are made small, and
+//! is how deep subqueries nest, `GINGHAM_POSTGRES_SHRINK` how many wrong answers are made small (0: nothing is shown), and
 //! `GINGHAM_POSTGRES_TRACE=1` prints the tables, and each statement before it is asked.
 //!
 //! | file | what |

@@ -7,6 +7,7 @@ use crate::stored::{self, Entry, Section};
 use crate::{refusals, report};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// The folder of the stored files.
 pub fn folder() -> PathBuf {
@@ -30,13 +31,13 @@ struct Replay {
     bless: bool,
     /// The kinds of refusals that the list knows, and those that were met.
     known: BTreeSet<String>,
-    met: BTreeSet<String>,
+    met: Mutex<BTreeSet<String>>,
 }
 
 impl Replay {
     /// What is wrong with a statement; nothing when all is well. A mark of a refusal that is no more, or that has other words, is
     /// mended when the replay blesses.
-    fn check(&mut self, engine: &Engine, entry: &mut Entry, little_memory: bool) -> Option<String> {
+    fn check(&self, engine: &Engine, entry: &mut Entry, little_memory: bool) -> Option<String> {
         let sql = &entry.sql;
         match engine.answer(sql, entry.changes.as_deref()) {
             // How much memory a statement takes is not the same each time.
@@ -56,13 +57,13 @@ impl Replay {
     }
 
     /// What is wrong with a statement that Gingham refuses: a mark that it lacks, or that has other words.
-    fn refused(&mut self, entry: &mut Entry, error: &str) -> Option<String> {
+    fn refused(&self, entry: &mut Entry, error: &str) -> Option<String> {
         let (sql, kind) = (&entry.sql, report::kind(error));
         let Some(mark) = &entry.refused else {
             let expected = stored::answer(&entry.answer);
             return Some(format!("{sql}\n{expected}Gingham now refuses it: {error}\n"));
         };
-        self.met.insert(kind.clone());
+        self.met.lock().expect("no thread panics with it").insert(kind.clone());
         if !self.known.contains(&kind) {
             return Some(format!(
                 "{sql}\nrefused for a reason that {} does not have: {kind}\n",
@@ -80,7 +81,7 @@ impl Replay {
     }
 
     /// Runs all statements of a section.
-    fn run(&mut self, section: &mut Section) -> Vec<String> {
+    fn run(&self, section: &mut Section) -> Vec<String> {
         let engine = match Engine::with(&section.script) {
             Ok(engine) => engine,
             Err(error) => return vec![format!("the tables can't be made: {error}\n")],
@@ -92,37 +93,61 @@ impl Replay {
     }
 }
 
+/// A stored file.
+struct Stored {
+    path: PathBuf,
+    /// The lines that say what it is.
+    head: String,
+    sections: Vec<Section>,
+}
+
+impl Stored {
+    fn read(path: PathBuf) -> Self {
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let head = text.lines().take_while(|line| line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+        Self { path, head, sections: stored::parse(&text) }
+    }
+
+    fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
 #[test]
 fn replay() {
     let bless = std::env::var_os("GINGHAM_BLESS").is_some();
-    let mut replay = Replay { bless, known: refusals::known(), met: BTreeSet::new() };
-    let all = files();
+    let replay = Replay { bless, known: refusals::known(), met: Mutex::default() };
+    let mut all: Vec<Stored> = files().into_iter().map(Stored::read).collect();
     for part in ["generated-", "values"] {
-        let is_part = |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(part));
-        assert!(all.iter().any(is_part), "{} has no file {part}*.txt", folder().display());
+        assert!(all.iter().any(|file| file.name().starts_with(part)), "{} has no file {part}*.txt", folder().display());
     }
-    let (mut statements, mut failures) = (0, Vec::new());
-    for file in all {
-        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let mut sections = stored::parse(&text);
-        for section in &mut sections {
-            statements += section.entries.len();
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            failures.extend(replay.run(section).into_iter().map(|failure| format!("==== {name}\n{failure}")));
-        }
-        if bless {
-            let comments: String =
-                text.lines().take_while(|line| line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
-            std::fs::write(&file, comments + &stored::text(&sections)).expect("the file can be written");
-        }
-    }
-    for kind in replay.known.difference(&replay.met) {
-        println!(
-            "no stored statement is refused for this reason, which may leave {}: {kind}",
-            refusals::file().display()
-        );
-    }
+    let statements: usize = all.iter().flat_map(|file| &file.sections).map(|section| section.entries.len()).sum();
     assert!(statements > 0, "{} has no statements", folder().display());
+    let mut sections = Vec::new();
+    for file in &mut all {
+        let name = file.name();
+        sections.extend(file.sections.iter_mut().map(|section| (name.clone(), section)));
+    }
+    let (waiting, failures) = (Mutex::new(sections), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((name, section)) = { waiting.lock().expect("no thread panics here").pop() } {
+            let found = replay.run(section).into_iter().map(|failure| format!("==== {name}\n{failure}"));
+            failures.lock().expect("no thread panics here").extend(found);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    for file in all.iter().filter(|_| bless) {
+        let text = file.head.clone() + &stored::text(&file.sections);
+        std::fs::write(&file.path, text).expect("the file can be written");
+    }
+    for kind in replay.known.difference(&replay.met.into_inner().expect("no thread panicked")) {
+        println!("no stored statement is refused for this reason, which may leave the list: {kind}");
+    }
+    let failures = failures.into_inner().expect("no thread panicked");
     let shown = failures.iter().take(20).map(String::as_str).collect::<Vec<_>>().join("\n");
     assert!(failures.is_empty(), "{} of {statements} stored statements fail; the first:\n{shown}", failures.len());
 }

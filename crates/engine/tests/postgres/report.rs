@@ -144,6 +144,18 @@ impl Report {
     }
 }
 
+/// Words of messages behind which a name, a word of the statement or a plan stands.
+const BEFORE_NAMES: &[&str] = &[
+    "found: ",
+    "statement, found ",
+    "such as ",
+    "does not satisfy ",
+    "Failed to coerce ",
+    "grouping columns ",
+    "value of ",
+    "subquery of ",
+];
+
 /// An error without the names and numbers of its statement.
 pub fn kind(text: &str) -> String {
     let mut kind = text.lines().next().unwrap_or_default().to_owned();
@@ -152,10 +164,18 @@ pub fn kind(text: &str) -> String {
             kind.replace_range(first..=last, "…");
         }
     }
-    if let Some((head, _)) = kind.split_once(": ").filter(|(head, _)| head.len() > 25) {
+    for word in BEFORE_NAMES {
+        if let Some(at) = kind.find(word) {
+            kind.truncate(at + word.len());
+            kind.push('…');
+        }
+    }
+    // Numbers of any type: two that are too large are of one kind.
+    if let Some((head, _)) = kind.split_once(": ").filter(|(head, _)| head.len() > 25 || head.ends_with("overflow")) {
         kind = head.to_owned();
     }
-    numberless(&kind).chars().take(110).collect()
+    let short: String = numberless(&kind).chars().take(110).collect();
+    short.trim_end().to_owned()
 }
 
 /// The text with `#` for each number.
@@ -204,4 +224,19 @@ pub fn example(title: &str, seed: u64, statement: &Statement, world: &World, ver
     }
     .expect("a string takes it");
     text
+}
+
+#[test]
+fn kinds_are_errors_without_what_is_the_statements_own() {
+    for (error, expected) in [
+        ("Expected: ), found: UNION (line 1, column 20)", "Expected: ), found: …"),
+        (
+            "column 'k.p' must be in GROUP BY, or in an aggregate function such as min(p)",
+            "column … must be in GROUP BY, or in an aggregate function such as …",
+        ),
+        ("decimal overflow: 1 + 2 has more than 38 digits", "decimal overflow"),
+        ("value 'NaN' is out of range for DECIMAL(18,6)\nmore", "value … is out of range for DECIMAL(#,#)"),
+    ] {
+        assert_eq!(kind(error), expected);
+    }
 }

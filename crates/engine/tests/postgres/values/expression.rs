@@ -125,8 +125,8 @@ impl Maker<'_> {
             }
             // What is made of a quotient has what it lost behind its last digit, many times over in a product.
             3 => {
-                // 38 digits leave a quotient room for six behind the point, which PostgreSQL has more of.
-                let short = |kind: Kind| if kind == Kind::Wide { Kind::Money } else { kind };
+                // Many digits leave a quotient room for few behind the point, where PostgreSQL has sixteen.
+                let short = |kind: Kind| if [Kind::Long, Kind::Wide].contains(&kind) { Kind::Money } else { kind };
                 format!("({} / {})", self.leaf(short(kind)), self.leaf(short(other)))
             }
             4 => {
@@ -134,13 +134,10 @@ impl Maker<'_> {
                 let short = [Kind::Short, Kind::Money, Kind::Fine];
                 let (first, second) = (self.any(&short), self.any(&short));
                 let (first, second, third) = (self.leaf(first), self.leaf(second), self.leaf(Kind::Money));
-                if self.random.chance(50) {
-                    format!("(({first} / {second}) / {third})")
-                } else {
-                    format!("({third} / ({first} / {second}))")
-                }
+                format!("(({first} / {second}) / {third})")
             }
-            5 => format!("({} % {})", self.of(kind, depth), self.of(other, depth)),
+            // A quotient of fewer digits leaves another rest.
+            5 => format!("({} % {})", self.of(kind, depth), self.leaf(other)),
             6 => {
                 let digits = self.random.between(-2, 5);
                 let name = *self.random.pick(&["round", "trunc"]);
