@@ -214,4 +214,6 @@ DataFusion on Gingham. Where Gingham does not do what a file says, PostgreSQL is
 PostgreSQL is helped over three gaps: subqueries in FROM get the aliases that its newer releases do without, DuckDB's names
 of types (`tinyint`, `double`, `blob` and others) are domains there, and `range` is a function.
 
+How many random statements were asked beside PostgreSQL, [the oracles](oracles.md#random-statements-beside-postgresql) say.
+
 ";
