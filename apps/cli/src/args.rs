@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(short = 'c', long = "command", value_name = "SQL", allow_hyphen_values = true)]
     pub commands: Vec<String>,
 
-    /// Run the statements of a file
+    /// Run the statements of a file, or with - of standard input
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 

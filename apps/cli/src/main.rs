@@ -132,28 +132,37 @@ fn statements(arguments: &Arguments, scripts: Vec<Script>) -> Result<(), Failure
     })
 }
 
-fn run_scripts(
-    connection: Connection,
-    arguments: &Arguments,
-    texts: Vec<(Option<String>, String)>,
-) -> Result<(), Failure> {
+fn run_scripts(connection: Connection, arguments: &Arguments, texts: Vec<Text>) -> Result<(), Failure> {
     let mut runner = Runner::new(connection, arguments.format, arguments.timing);
     if texts.is_empty() {
         return runner.run_arriving(&mut std::io::stdin().lock());
     }
-    for (file, text) in texts {
-        let origin = file.map_or(script::Origin::Argument, script::Origin::File);
-        runner.run(&origin, &text)?;
+    for text in texts {
+        match text {
+            Text::Argument(text) => runner.run(&script::Origin::Argument, &text)?,
+            Text::File(file, text) => runner.run(&script::Origin::File(file), &text)?,
+            Text::Arriving => runner.run_arriving(&mut std::io::stdin().lock())?,
+        }
     }
     Ok(())
 }
 
+/// What a script says.
+enum Text {
+    Argument(String),
+    /// A file's name and what is in it.
+    File(String, String),
+    /// What standard input will say, for a file that is called `-`.
+    Arriving,
+}
+
 /// Reads all files first, so that a missing one is a usage error before anything has run.
-fn read_scripts(scripts: Vec<Script>) -> Result<Vec<(Option<String>, String)>, Failure> {
+fn read_scripts(scripts: Vec<Script>) -> Result<Vec<Text>, Failure> {
     let read = |script| match script {
-        Script::Text(text) => Ok((None, text)),
+        Script::Text(text) => Ok(Text::Argument(text)),
+        Script::File(path) if path.as_os_str() == "-" => Ok(Text::Arriving),
         Script::File(path) => match std::fs::read_to_string(&path) {
-            Ok(text) => Ok((Some(path.display().to_string()), text)),
+            Ok(text) => Ok(Text::File(path.display().to_string(), text)),
             Err(error) => Err(Failure::usage(format!("can't read {}: {error}", path.display()))),
         },
     };

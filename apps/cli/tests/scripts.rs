@@ -42,6 +42,26 @@ fn a_long_statement_may_come_through_a_pipe() {
 }
 
 #[test]
+fn a_dash_is_standard_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script =
+        "CREATE TABLE t (a INTEGER);\nCOPY t FROM STDIN (FORMAT csv);\n1\n2\n\\.\nSELECT sum(a) AS s FROM t;\n";
+    let arguments = ["db", "--format", "csv", "-c", "SELECT 1 AS one", "-f", "-", "-c", "SELECT 2 AS two"];
+    assert_eq!(good(folder.path(), &arguments, script), "one\n1\ns\n3\ntwo\n2\n");
+    assert_eq!(good(folder.path(), &["db", "-f", "-"], ""), "");
+    let (status, _, told) = run(folder.path(), &["db", "-f", "-"], b"SELECT 1;\nSELECT nosuch;\n");
+    assert!(status == 1 && told.contains("nosuch"), "{told}");
+}
+
+#[test]
+fn an_object_of_json_has_each_key_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let of = |format: &str| good(folder.path(), &["--format", format, "-c", "SELECT 1 AS a, 2 AS a, 3 AS a_1"], "");
+    assert_eq!(of("json"), "[{\"a\":1,\"a_2\":2,\"a_1\":3}]\n");
+    assert_eq!(of("csv"), "a,a,a_1\n1,2,3\n");
+}
+
+#[test]
 fn rows_follow_copy_from_stdin() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = "CREATE TABLE t (a INTEGER, s VARCHAR);\nCOPY t FROM STDIN (FORMAT csv);\n1,it's; one\n2,-- two\n\\.\n\

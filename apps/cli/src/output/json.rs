@@ -7,12 +7,13 @@ use crate::failure::Failure;
 use crate::output::cell::{Cells, Kind, Times};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 /// Writes one result.
 #[derive(Debug)]
 pub struct JsonWriter {
-    /// `"name":` of each column.
+    /// `"name":` of each column. A name that is there before gets a number, as an object has each key once.
     keys: Vec<String>,
     rows: u64,
 }
@@ -26,7 +27,7 @@ impl JsonWriter {
             key.push(':');
             key
         };
-        Self { keys: schema.fields().iter().map(|field| key(field.name())).collect(), rows: 0 }
+        Self { keys: names(schema).iter().map(|name| key(name)).collect(), rows: 0 }
     }
 
     /// Writes the rows of a batch.
@@ -58,6 +59,26 @@ impl JsonWriter {
     }
 }
 
+/// The names of the columns, each once: `a`, `a_1`.
+fn names(schema: &SchemaRef) -> Vec<String> {
+    let own: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let (mut taken, mut numbers) = (HashSet::new(), HashMap::new());
+    let mut name_of = |name: &str| {
+        if taken.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let number: &mut u64 = numbers.entry(name.to_owned()).or_default();
+        loop {
+            *number += 1;
+            let numbered = format!("{name}_{number}");
+            if !own.contains(numbered.as_str()) && taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    };
+    schema.fields().iter().map(|field| name_of(field.name())).collect()
+}
+
 fn value(line: &mut String, kind: Kind, text: Option<&String>) {
     match (kind, text) {
         (_, None) => line.push_str("null"),
@@ -70,4 +91,18 @@ fn value(line: &mut String, kind: Kind, text: Option<&String>) {
 fn string(line: &mut String, text: &str) {
     // A JSON string from a str can't fail: there is nothing in a str that JSON can't escape.
     line.push_str(&serde_json::Value::from(text).to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+    use arrow::datatypes::{DataType, Field, Schema};
+    use std::sync::Arc;
+
+    #[test]
+    fn each_key_is_there_once() {
+        let given = ["a", "b", "a", "a", "a_1", "B", "a_1", ""];
+        let fields: Vec<Field> = given.iter().map(|name| Field::new(*name, DataType::Int64, true)).collect();
+        assert_eq!(names(&Arc::new(Schema::new(fields))), ["a", "b", "a_2", "a_3", "a_1", "B", "a_1_1", ""]);
+    }
 }
