@@ -1,6 +1,6 @@
 //! The engine's one error type.
 
-use crate::upstream_texts::{parser_place, plain_words, sql_types, state_of};
+use crate::upstream_texts::{blames_itself, parser_place, plain_words, sql_types, state_of};
 use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
@@ -309,6 +309,7 @@ fn from_datafusion(error: &DataFusionError) -> Error {
         DataFusionError::IoError(inner) => Error::Io(inner.to_string()),
         DataFusionError::SQL(inner, _) => from_parser(inner),
         DataFusionError::NotImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),
+        DataFusionError::Internal(text) if blames_itself(text) => invalid_text(text, SqlState::InvalidStatement),
         DataFusionError::Internal(text) => Error::Internal(clean(text)),
         DataFusionError::SchemaError(inner, _) => schema_error(inner),
         DataFusionError::ResourcesExhausted(text) => Error::OutOfMemory(clean(text)),

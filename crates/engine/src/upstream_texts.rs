@@ -12,6 +12,13 @@ pub(crate) fn is_lost_order(text: &str) -> bool {
     text.contains(ORDER)
 }
 
+/// Whether DataFusion takes a mistake in a statement for its own.
+pub(crate) fn blames_itself(text: &str) -> bool {
+    let texts =
+        ["trying to unnest on invalid data type", "in BETWEEN expression", "array_resize: failed to convert size"];
+    texts.iter().any(|known| text.contains(known))
+}
+
 /// What some texts of DataFusion mean that were written for its developers.
 pub(crate) fn plain_words(text: &str) -> Option<String> {
     if text.contains(RECURSION) {
@@ -36,6 +43,17 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
             "" => format!("function {name} takes arguments"),
             types => format!("function {name} does not take arguments of type {}; cast them", sql_types(types)),
         });
+    }
+    if let Some((_, given)) = text.split_once("trying to unnest on invalid data type ") {
+        return Some(format!("unnest takes an array, not {}", sql_types(given.trim_end_matches('.'))));
+    }
+    if let Some((_, types)) = text.split_once("Failed to coerce types ")
+        && let Some((types, _)) = types.split_once(" in BETWEEN expression")
+    {
+        return Some(format!("BETWEEN does not compare {}; cast them", sql_types(types)));
+    }
+    if text.contains("array_resize: failed to convert size to usize") {
+        return Some("array_resize can't give an array fewer than no elements".into());
     }
     if let Some((_, parameter)) = text.split_once("Placeholder '")
         && let Some((name, _)) = parameter.split_once("' was not provided a value")
@@ -63,6 +81,7 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("failed to match any signature", SqlState::UndefinedFunction),
         ("No function matches the given name", SqlState::UndefinedFunction),
         ("Scalar subquery returned more than one row", SqlState::CardinalityViolation),
+        ("a subquery that stands for a value gives", SqlState::CardinalityViolation),
         ("Invalid escape character", SqlState::InvalidEscapeCharacter),
         ("Cannot infer common argument type", SqlState::UndefinedFunction),
         ("Cannot coerce", SqlState::UndefinedFunction),
@@ -75,6 +94,10 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("No value found for placeholder", SqlState::UndefinedParameter),
         ("was not provided a value", SqlState::UndefinedParameter),
         ("Placeholder type could not be resolved", SqlState::IndeterminateDatatype),
+        ("trying to unnest on invalid data type", SqlState::UndefinedFunction),
+        ("in BETWEEN expression", SqlState::UndefinedFunction),
+        ("array_resize: failed to convert size to usize", SqlState::InvalidParameterValue),
+        ("NTILE requires a positive integer", SqlState::InvalidArgumentForNtile),
         ("regex parse error", SqlState::InvalidRegularExpression),
         ("Regular expression did not compile", SqlState::InvalidRegularExpression),
         ("Error parsing timestamp", SqlState::InvalidDatetimeFormat),

@@ -113,6 +113,12 @@ states! {
     DatetimeFieldOverflow = "22008",
     /// A division by zero.
     DivisionByZero = "22012",
+    /// A window's frame that begins or ends at a negative distance.
+    InvalidPrecedingOrFollowingSize = "22013",
+    /// A number of tiles that ntile can't make.
+    InvalidArgumentForNtile = "22014",
+    /// A row that nth_value can't count to.
+    InvalidArgumentForNthValue = "22016",
     /// An interval out of range.
     IntervalFieldOverflow = "22015",
     /// ESCAPE is not one character.

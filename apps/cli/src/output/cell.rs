@@ -70,7 +70,7 @@ struct Column<'a> {
 /// Where the texts of a column come from.
 enum Values<'a> {
     Formatted(ArrayFormatter<'a>),
-    /// Dates, times and intervals, as SQL writes them.
+    /// Dates, times and intervals, as SQL writes them, and lists and records of them.
     Written {
         texts: ArrayRef,
         has_t: bool,
@@ -84,6 +84,10 @@ impl<'a> Cells<'a> {
             let values = if array.data_type().is_temporal() {
                 let has_t = times == Times::Iso && matches!(array.data_type(), DataType::Timestamp(..));
                 Values::Written { texts: gingham::as_text(array)?, has_t }
+            } else if array.data_type().is_nested()
+                && let Ok(texts) = gingham::as_text(array)
+            {
+                Values::Written { texts, has_t: false }
             } else {
                 Values::Formatted(ArrayFormatter::try_new(array.as_ref(), &OPTIONS)?)
             };

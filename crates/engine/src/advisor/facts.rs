@@ -131,8 +131,7 @@ impl ColumnFacts {
             AttributeForm::Fixed(bytes) => bytes as f64,
             AttributeForm::Variable => STRING_SLOT + string_bytes(&parts, column),
         };
-        let is_number =
-            column.logical_type.class() != ValueClass::Bytes;
+        let is_number = column.logical_type.class() != ValueClass::Bytes;
         // A dictionary of more entries is hardly ever chosen.
         let coded = plain_bytes <= 8.0 && is_number || distinct < table.rows() as f64 / 4.0;
         let needed = bits_of_range(table, column).unwrap_or_else(|| bits_for(distinct as u64) as u8).max(1);

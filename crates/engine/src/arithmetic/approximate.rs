@@ -7,7 +7,7 @@
 use crate::arithmetic::decimals::{narrow_literals, quotient_of_decimals};
 use crate::arithmetic::{sets, times, timestamps};
 use crate::rewrite::{columns_around, each_part, has_expression};
-use crate::temporal::{of_intervals, require_range};
+use crate::temporal::{of_intervals, range_of_numbers};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -64,10 +64,11 @@ fn has_operands(expression: &Expr) -> bool {
 
 /// Aligns the operands of one expression that must have a common type.
 fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<Transformed<Expr>> {
-    if let Expr::WindowFunction(call) = &expression {
-        require_range(call, schema)?;
+    let mut has_numbers = false;
+    if let Expr::WindowFunction(call) = &mut expression {
+        has_numbers = range_of_numbers(call, schema)?;
     }
-    if of_intervals(&mut expression, schema) {
+    if of_intervals(&mut expression, schema) || has_numbers {
         return Ok(Transformed::yes(expression));
     }
     let changed = match &mut expression {

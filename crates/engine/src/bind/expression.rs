@@ -8,13 +8,15 @@ use crate::arithmetic::with_sums_of_integers;
 use crate::bind::binder::{Binder, QueryContext, schema_of};
 use crate::bind::error;
 use crate::bind::items::OutputItem;
+use crate::bind::patterns::with_pattern;
 use crate::bind::scope::{NameScope, resolve};
 use crate::sql::names::fold;
 use crate::sql::walk::{SyntaxTree, Visit};
+use crate::windows::with_arguments;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema};
 use datafusion::logical_expr::{Expr as Planned, ExprSchemable, cast};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
@@ -83,6 +85,7 @@ impl Binder<'_> {
         let tree = ExprWithAlias { expr: tree, alias: None };
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
         let planned = with_sums_of_integers(planned, &schema)?;
+        let planned = windowed(planned, &schema)?;
         let planned = self.with_fixed_lengths(put_in_place(planned, &outer, stand_ins)?)?;
         self.outer_calls(planned, around.place)
     }
@@ -123,12 +126,25 @@ pub(super) fn refuse_calls(planned: &Planned, clause: &str, text: &Expr) -> Resu
     }
 }
 
+/// An expression with window functions that can have its arguments.
+fn windowed(planned: Planned, schema: &DFSchema) -> Result<Planned> {
+    let windowed = planned.transform_up(|part| {
+        Ok(match part {
+            Planned::WindowFunction(call) => {
+                Transformed::yes(Planned::WindowFunction(Box::new(with_arguments(*call, schema)?)))
+            }
+            other => Transformed::no(other),
+        })
+    })?;
+    Ok(windowed.data)
+}
+
 /// Puts outer columns and stand-ins where DataFusion has planned plain columns, and drops the names that it gave.
 fn put_in_place(planned: Planned, outer: &HashMap<String, FieldRef>, stand_ins: Vec<StandIn>) -> Result<Planned> {
     let unnamed = planned.transform_up(|part| {
         Ok(match part {
             Planned::Alias(alias) => Transformed::yes(*alias.expr),
-            other => signed(other),
+            other => with_pattern(other)?.transform_data(|part| Ok(signed(part)))?,
         })
     })?;
     if outer.is_empty() && stand_ins.is_empty() {
@@ -266,7 +282,10 @@ impl Replacing<'_, '_> {
 
     fn function(&mut self, function: &mut Function) -> Result<()> {
         if let Some(over) = &function.over {
-            let spec = crate::bind::window::spec(over, self.around.windows)?;
+            let mut spec = crate::bind::window::spec(over, self.around.windows)?;
+            if let Some(frame) = &mut spec.window_frame {
+                self.binder.offsets(frame, self.around)?;
+            }
             function.over = Some(WindowType::WindowSpec(spec));
         }
         let FunctionArguments::List(list) = &mut function.args else { return Ok(()) };

@@ -111,7 +111,9 @@ impl FixedLengths {
                         call.args = call.args.into_iter().map(|argument| self.with_blanks(argument)).collect();
                         true
                     }
-                    "nullif" if is_fixed => call.args.iter_mut().skip(1).fold(false, |changed, own| trim(own) || changed),
+                    "nullif" if is_fixed => {
+                        call.args.iter_mut().skip(1).fold(false, |changed, own| trim(own) || changed)
+                    }
                     _ => false,
                 };
                 Transformed::new_transformed(Planned::ScalarFunction(call), changed)

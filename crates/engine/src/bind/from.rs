@@ -20,8 +20,8 @@ use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder,
 use datafusion::sql::sqlparser::ast::{
     JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor, TableWithJoins,
 };
-use gingham_storage::{ColumnDefinition, LogicalType, SqlState, TableDefinition};
 use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::{ColumnDefinition, LogicalType, SqlState, TableDefinition};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;

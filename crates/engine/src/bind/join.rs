@@ -121,8 +121,8 @@ fn joined(left: From, right: From, kind: JoinType, on: Vec<Planned>) -> Result<F
     };
     let fields = Arc::clone(plan.schema());
     let scope = match kind {
-        JoinType::LeftSemi | JoinType::LeftAnti => NameScope { fields, ..left.scope },
-        JoinType::RightSemi | JoinType::RightAnti => NameScope { fields, ..right.scope },
+        JoinType::LeftSemi | JoinType::LeftAnti => left.scope.over(fields),
+        JoinType::RightSemi | JoinType::RightAnti => right.scope.over(fields),
         _ => left.scope.beside(right.scope, fields),
     };
     Ok(From { plan, scope })

@@ -18,17 +18,19 @@
 //! | `recursive` | WITH RECURSIVE |
 //! | `shared` | queries of WITH that are computed once |
 //! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
-//! | `select`, `items`, `group`, `window`, `order`, `unnest` | the clauses of SELECT |
+//! | `select`, `items`, `group`, `window`, `frame`, `order`, `unnest` | the clauses of SELECT |
 //! | `from`, `functions`, `join` | the members of FROM |
 //! | `keys` | keys of tables, kept from DataFusion where they mislead it |
 //! | `expression`, `subquery`, `row`, `outer` | scalar expressions, the queries in them, comparisons of rows, aggregates of queries around |
 //! | `fixed` | CHAR(n), and casts to CHAR(n) and VARCHAR(n) |
+//! | `patterns` | regular expressions and patterns of LIKE as PostgreSQL reads them |
 //! | `error` | errors with the place in the text |
 
 mod binder;
 mod error;
 mod expression;
 mod fixed;
+mod frame;
 mod from;
 mod functions;
 mod group;
@@ -39,6 +41,7 @@ mod mentioned;
 mod names;
 mod order;
 mod outer;
+mod patterns;
 mod pipe;
 mod query;
 mod recursive;

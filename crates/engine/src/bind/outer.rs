@@ -5,6 +5,8 @@
 use crate::Result;
 use crate::bind::binder::{Binder, QueryContext};
 use crate::bind::scope::Level;
+use crate::error::invalid;
+use crate::unnest::{outer_columns, subquery_of};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr as Planned, ExprSchemable};
@@ -59,28 +61,30 @@ impl Binder<'_> {
     }
 }
 
-/// The innermost query around `place` whose columns an aggregate is about; `None` for one that has columns of its own query,
-/// or none at all.
+/// The innermost query around `place` whose columns an aggregate is about, in queries within it too; `None` for one that has columns
+/// of its own query, or none at all.
 fn owner(call: &Planned, place: &QueryContext) -> datafusion::error::Result<Option<Rc<Level>>> {
     let (mut is_own, mut outer) = (false, Vec::new());
     call.apply(|part| {
         match part {
-            Planned::Column(_)
-            | Planned::ScalarSubquery(_)
-            | Planned::Exists(_)
-            | Planned::InSubquery(_)
-            | Planned::SetComparison(_) => is_own = true,
+            Planned::Column(_) => is_own = true,
             Planned::OuterReferenceColumn(_, column) => outer.push(column.clone()),
-            _ => {}
+            other => {
+                if let Some(query) = subquery_of(other) {
+                    outer.extend(outer_columns(&query.subquery)?);
+                }
+            }
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    let mut level = place.outer.clone().filter(|_| !is_own && !outer.is_empty());
-    while let Some(own) = level {
-        if outer.iter().any(|column| own.scope.fields.has_column(column)) {
-            return Ok(Some(own));
-        }
-        level = own.next.clone();
+    // What no query around has is a column of the aggregate's own query, at which a query within it looks.
+    let levels = || std::iter::successors(place.outer.as_ref(), |level| level.next.as_ref());
+    if is_own || outer.iter().any(|column| !levels().any(|level| level.has(column))) {
+        return Ok(None);
     }
-    Ok(None)
+    let Some(owner) = levels().find(|level| outer.iter().any(|column| level.has(column))) else { return Ok(None) };
+    if outer.iter().any(|column| owner.computes(column)) {
+        return invalid!(GroupingError, "an aggregate function can't stand within another one");
+    }
+    Ok(Some(Rc::clone(owner)))
 }

@@ -13,7 +13,8 @@ use datafusion::common::{Column, DFSchema, DFSchemaRef};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::Ident;
 use gingham_storage::DEFAULT_SCHEMA;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -55,13 +56,68 @@ impl FromRelation {
 }
 
 /// The columns that one query can name.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct NameScope {
     pub(super) relations: Vec<FromRelation>,
     /// What `*` stands for, and what names that stand alone may mean.
     pub(super) shown: Vec<Named>,
     /// The columns of the plan.
     pub(super) fields: DFSchemaRef,
+    /// Where names are, once many have been looked for.
+    places: OnceCell<Places>,
+}
+
+impl Clone for NameScope {
+    /// A copy may get other columns: it finds out itself where they are.
+    fn clone(&self) -> Self {
+        let (relations, shown, fields) = (self.relations.clone(), self.shown.clone(), Arc::clone(&self.fields));
+        Self { relations, shown, fields, places: OnceCell::new() }
+    }
+}
+
+/// So many columns are looked through sooner than a table of their names is made.
+const MANY: usize = 64;
+
+/// Where the columns of a scope are.
+#[derive(Debug)]
+struct Places {
+    /// Of those that are shown, then of each relation: positions by name.
+    names: Vec<HashMap<String, Vec<usize>>>,
+    /// Positions in the plan.
+    fields: HashMap<Column, usize>,
+    /// The schema that they are of, and how many columns are shown.
+    schema: DFSchemaRef,
+    width: usize,
+}
+
+impl Places {
+    fn of(scope: &NameScope) -> Self {
+        let lists = std::iter::once(&scope.shown).chain(scope.relations.iter().map(|own| &own.columns));
+        let by_name = |columns: &Vec<Named>| {
+            let mut places: HashMap<String, Vec<usize>> = HashMap::with_capacity(columns.len());
+            for (place, own) in columns.iter().enumerate() {
+                places.entry(own.name.clone()).or_default().push(place);
+            }
+            places
+        };
+        let names = lists.map(by_name).collect();
+        let mut fields = HashMap::new();
+        for (place, column) in scope.fields.columns().into_iter().enumerate() {
+            fields.entry(column).or_insert(place);
+        }
+        Self { names, fields, schema: Arc::clone(&scope.fields), width: scope.shown.len() }
+    }
+
+    /// Whether the scope has the columns still.
+    fn are_of(&self, scope: &NameScope) -> bool {
+        let same = Arc::ptr_eq(&self.schema, &scope.fields) && self.width == scope.shown.len();
+        same && self.names.len() == scope.relations.len() + 1
+    }
+
+    fn of_name(&self, relation: Option<usize>, name: &str) -> &[usize] {
+        let names = &self.names[relation.map_or(0, |number| number + 1)];
+        names.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
 }
 
 /// The scope of a query and those around it.
@@ -77,6 +133,16 @@ impl Level {
     /// The scope of a query, and of those around it.
     pub(super) fn new(scope: NameScope, next: Option<Rc<Level>>) -> Rc<Self> {
         Rc::new(Self { scope, calls: RefCell::default(), next })
+    }
+
+    /// Whether a column is the query's own, or an aggregate that it computes.
+    pub(super) fn has(&self, column: &Column) -> bool {
+        self.scope.fields.has_column(column) || self.computes(column)
+    }
+
+    /// Whether a column is an aggregate that the query computes for those within it.
+    pub(super) fn computes(&self, column: &Column) -> bool {
+        self.calls.borrow().iter().any(|call| call.column == *column)
     }
 }
 
@@ -108,13 +174,13 @@ enum Search {
 impl NameScope {
     /// The scope of a query without FROM.
     pub(super) fn empty() -> Self {
-        Self { relations: Vec::new(), shown: Vec::new(), fields: Arc::new(DFSchema::empty()) }
+        Self { relations: Vec::new(), shown: Vec::new(), fields: Arc::new(DFSchema::empty()), places: OnceCell::new() }
     }
 
     /// The scope of one member of FROM.
     pub(super) fn of(relation: FromRelation, plan: &LogicalPlan) -> Self {
         let shown = relation.columns.clone();
-        Self { relations: vec![relation], shown, fields: Arc::clone(plan.schema()) }
+        Self { relations: vec![relation], shown, fields: Arc::clone(plan.schema()), places: OnceCell::new() }
     }
 
     /// The columns of two scopes side by side.
@@ -122,17 +188,40 @@ impl NameScope {
         self.relations.extend(other.relations);
         self.shown.extend(other.shown);
         self.fields = fields;
+        self.places = OnceCell::new();
         self
+    }
+
+    /// The same columns of another plan.
+    pub(super) fn over(self, fields: DFSchemaRef) -> Self {
+        Self { fields, places: OnceCell::new(), ..self }
+    }
+
+    /// Where names are, where it takes long to look through all columns.
+    fn places(&self) -> Option<&Places> {
+        (self.shown.len() >= MANY).then(|| self.places.get_or_init(|| Places::of(self))).filter(|own| own.are_of(self))
     }
 
     /// What is known of a plan's column.
     pub(super) fn field(&self, column: &Column) -> Result<FieldRef> {
+        if let Some(place) = self.places().and_then(|places| places.fields.get(column)) {
+            return Ok(Arc::clone(&self.fields.fields()[*place]));
+        }
         Ok(Arc::clone(self.fields.qualified_field_from_column(column)?.1))
     }
 
     /// Whether a name that stands alone means a column here.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.shown.iter().any(|shown| shown.name == name)
+        self.named_so(None, name).next().is_some()
+    }
+
+    /// The columns of a name: of a relation, or of those that are shown.
+    fn named_so<'a>(&'a self, relation: Option<usize>, name: &'a str) -> impl Iterator<Item = &'a Named> {
+        let columns = relation.map_or(&self.shown, |number| &self.relations[number].columns);
+        let known = self.places().map(|places| places.of_name(relation, name));
+        let all = known.is_none().then(|| columns.iter().filter(move |own| own.name == name));
+        let known = known.into_iter().flatten().map(|place| &columns[*place]);
+        known.chain(all.into_iter().flatten())
     }
 
     /// The relations that the parts before the last of a qualified name mean: `t`, `schema.t` or `catalog.schema.t`.
@@ -154,8 +243,7 @@ impl NameScope {
             match self.named(&parts[..qualifiers]).as_slice() {
                 [] => {}
                 [relation] => {
-                    let columns = &self.relations[*relation].columns;
-                    let mut own = columns.iter().filter(|own| own.name == parts[qualifiers]);
+                    let mut own = self.named_so(Some(*relation), &parts[qualifiers]);
                     return match (own.next(), own.next()) {
                         (Some(own), None) => Search::Found { column: own.column.clone(), parts: qualifiers + 1 },
                         (Some(_), Some(_)) => Search::Ambiguous,
@@ -168,7 +256,7 @@ impl NameScope {
         let Some(first) = parts.first() else { return Search::Missing };
         let is_struct =
             |own: &Named| self.field(&own.column).is_ok_and(|field| matches!(field.data_type(), DataType::Struct(_)));
-        let mut own = self.shown.iter().filter(|own| own.name == *first && (parts.len() == 1 || is_struct(own)));
+        let mut own = self.named_so(None, first).filter(|own| parts.len() == 1 || is_struct(own));
         let Some(found) = own.next() else { return Search::Missing };
         if own.any(|other| other.column != found.column) {
             return Search::Ambiguous;

@@ -239,7 +239,9 @@ impl Binder<'_> {
                 "ORDER BY of SELECT DISTINCT ON must begin with what DISTINCT ON has",
             ));
         }
-        let number = row_number().partition_by(on).order_by(sort.to_vec()).build()?;
+        let number = row_number().partition_by(on);
+        // In no order there is no frame either.
+        let number = if sort.is_empty() { number.build()? } else { number.order_by(sort.to_vec()).build()? };
         let (plan, columns) = self.windows(plan, [&number])?;
         let number = columns.into_iter().map(|(_, column)| Planned::Column(column)).next();
         let is_first = number.map_or(lit(true), |number| number.eq(lit(1_u64)));

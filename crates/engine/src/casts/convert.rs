@@ -1,7 +1,7 @@
 //! One array cast to another type.
 
 use crate::Error;
-use crate::casts::{numbers, temporal};
+use crate::casts::{nested, numbers, temporal};
 use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, IntervalUnit};
@@ -34,9 +34,10 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (from, to) if from == to => false,
         (from, to) if from.is_string() => {
-            is_temporal(to) || to.is_floating() || to.is_integer() || *to == DataType::Boolean
+            let is_decimal = matches!(to, DataType::Decimal128(..));
+            is_temporal(to) || to.is_floating() || to.is_integer() || is_decimal || *to == DataType::Boolean
         }
-        (from, to) if to.is_string() => is_temporal(from) || from.is_floating(),
+        (from, to) if to.is_string() => is_temporal(from) || from.is_floating() || nested::has_times(from),
         (DataType::Float64, DataType::Float32) => true,
         (DataType::Float32 | DataType::Float64, to) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
         // DataFusion would compare what is cast with what a constant was before it was.
@@ -47,7 +48,7 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
 }
 
 /// Dates, times, timestamps and intervals of the kinds that SQL has.
-fn is_temporal(data_type: &DataType) -> bool {
+pub(super) fn is_temporal(data_type: &DataType) -> bool {
     let has_none = matches!(data_type, DataType::Date64 | DataType::Duration(_))
         || matches!(data_type, DataType::Interval(unit) if *unit != IntervalUnit::MonthDayNano);
     data_type.is_temporal() && !has_none
@@ -66,8 +67,11 @@ pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Res
         return if is_temporal(to) { temporal::read(texts, to, failing) } else { numbers::read(texts, to, failing) };
     }
     if to.is_string() {
-        let texts =
-            if is_temporal(values.data_type()) { temporal::write(values)? } else { numbers::write_floats(values)? };
+        let texts = match values.data_type() {
+            from if is_temporal(from) => temporal::write(values)?,
+            from if nested::has_times(from) => nested::write(values)?,
+            _ => numbers::write_floats(values)?,
+        };
         return Ok(arrow::compute::cast(&texts, to)?);
     }
     if is_temporal(values.data_type()) {

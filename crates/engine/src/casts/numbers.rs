@@ -1,6 +1,7 @@
 //! Numbers and truths from text, floats as text, and numbers that lose their fraction.
 
 use crate::casts::convert::Failing;
+use crate::casts::decimals::{NoDecimal, decimal_of_text};
 use crate::type_name::type_name;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int64Array, StringViewArray,
@@ -33,6 +34,16 @@ pub(super) fn read(texts: &StringViewArray, to: &DataType, failing: Failing) -> 
         DataType::Float32 => {
             let read = |text: &str| float::<f32>(text, f32::is_infinite, [&invalid, &outside]);
             Arc::new(each(texts.iter(), read, failing)?.into_iter().collect::<Float32Array>())
+        }
+        DataType::Decimal128(precision, scale) => {
+            let read = |text: &str| {
+                decimal_of_text(text, *precision, *scale).map_err(|why| match why {
+                    NoDecimal::Invalid => invalid(text),
+                    NoDecimal::OutOfRange => outside(text),
+                })
+            };
+            let decimals = each(texts.iter(), read, failing)?.into_iter().collect::<Decimal128Array>();
+            Arc::new(decimals.with_precision_and_scale(*precision, *scale)?)
         }
         DataType::UInt64 => {
             let read = |text: &str| integer::<u64>(text, [&invalid, &outside]);

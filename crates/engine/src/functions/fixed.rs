@@ -17,29 +17,40 @@ pub(crate) const TO_VARCHAR: &str = "cast_to_varchar";
 
 /// `cast_to_char(text, n)`: the first n characters, without the blanks at their end.
 pub(super) fn to_char() -> Arc<ScalarUDF> {
-    PureFunction::new(TO_CHAR, text_and_length, |_| Ok(DataType::Utf8View), |arguments, _| {
-        of_each(arguments, |text, length| Some(first(text, length).trim_end_matches(' ').into()))
-    })
+    PureFunction::new(
+        TO_CHAR,
+        text_and_length,
+        |_| Ok(DataType::Utf8View),
+        |arguments, _| of_each(arguments, |text, length| Some(first(text, length).trim_end_matches(' ').into())),
+    )
     .build()
 }
 
 /// `cast_to_varchar(text, n)`: the first n characters.
 pub(super) fn to_varchar() -> Arc<ScalarUDF> {
-    PureFunction::new(TO_VARCHAR, text_and_length, |_| Ok(DataType::Utf8View), |arguments, _| {
-        of_each(arguments, |text, length| Some(first(text, length).into()))
-    })
+    PureFunction::new(
+        TO_VARCHAR,
+        text_and_length,
+        |_| Ok(DataType::Utf8View),
+        |arguments, _| of_each(arguments, |text, length| Some(first(text, length).into())),
+    )
     .build()
 }
 
 /// `padded(text, n)`: the text with as many blanks behind it as it takes to have n characters.
 pub(crate) fn padded() -> Arc<ScalarUDF> {
-    PureFunction::new("padded", text_and_length, |_| Ok(DataType::Utf8View), |arguments, _| {
-        of_each(arguments, |text, length| {
-            let mut text = text.to_owned();
-            text.extend(std::iter::repeat_n(' ', length.saturating_sub(text.chars().count())));
-            Some(text)
-        })
-    })
+    PureFunction::new(
+        "padded",
+        text_and_length,
+        |_| Ok(DataType::Utf8View),
+        |arguments, _| {
+            of_each(arguments, |text, length| {
+                let mut text = text.to_owned();
+                text.extend(std::iter::repeat_n(' ', length.saturating_sub(text.chars().count())));
+                Some(text)
+            })
+        },
+    )
     .build()
 }
 

@@ -6,12 +6,16 @@
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
 //! | `numbers` | power, sign |
+//! | `like` | patterns of LIKE that end too early |
+//! | `regular` | regular expressions, regexp_replace |
 //! | `similar` | patterns of SIMILAR TO |
 
 mod fixed;
 mod function;
+pub(crate) mod like;
 pub(crate) mod names;
 mod numbers;
+pub(crate) mod regular;
 mod similar;
 
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
@@ -25,5 +29,12 @@ pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 
 /// All of them.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    vec![numbers::power(), numbers::sign(), similar::similar_pattern(), fixed::to_char(), fixed::to_varchar()]
+    vec![
+        numbers::power(),
+        numbers::sign(),
+        similar::similar_pattern(),
+        regular::regexp_replace(),
+        fixed::to_char(),
+        fixed::to_varchar(),
+    ]
 }

@@ -8,10 +8,9 @@ use crate::load::split::{CsvField, FieldForm};
 use crate::temporal::{At, Civil, at_of, days_of};
 use crate::{Error, Result};
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int64Builder,
-    StringArray, StringViewBuilder, TimestampMicrosecondBuilder,
+    ArrayRef, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int64Builder, StringViewBuilder,
+    TimestampMicrosecondBuilder,
 };
-use arrow::datatypes::{DataType, Decimal128Type};
 use gingham_storage::{LogicalType, SqlState};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -231,10 +230,10 @@ fn decimal(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
                 behind = behind.map(|digits: i8| digits + 1);
             }
             (b'.', None) => behind = Some(0),
-            _ => return by_arrow(text, precision, scale),
+            _ => return rare(text, precision, scale),
         }
         if seen > 37 || behind.is_some_and(|behind| behind > scale) {
-            return by_arrow(text, precision, scale);
+            return rare(text, precision, scale);
         }
     }
     if seen == 0 {
@@ -247,15 +246,8 @@ fn decimal(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
 }
 
 /// The rare decimals: exponents, digits to round, 38 digits.
-fn by_arrow(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
-    let text = std::str::from_utf8(text).ok()?;
-    if text.contains(['e', 'E']) {
-        return arrow::compute::kernels::cast_utils::parse_decimal::<Decimal128Type>(text, precision, scale).ok();
-    }
-    // A cast rounds, which the parser above does not. A value that does not fit becomes NULL.
-    let value = arrow::compute::cast(&StringArray::from(vec![text]), &DataType::Decimal128(precision, scale)).ok()?;
-    let value = value.as_primitive_opt::<Decimal128Type>()?;
-    value.is_valid(0).then(|| value.value(0))
+fn rare(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
+    crate::casts::decimal_of_text(std::str::from_utf8(text).ok()?, precision, scale).ok()
 }
 
 fn date(text: &[u8], format: Option<&DateFormat>) -> Option<i32> {
@@ -310,8 +302,8 @@ mod tests {
         }
 
         #[test]
-        fn decimals_are_arrows(text in "-?[0-9]{1,7}(\\.[0-9]{1,5})?", scale in 0_i8..4) {
-            prop_assert_eq!(decimal(text.as_bytes(), 9, scale), by_arrow(text.as_bytes(), 9, scale));
+        fn decimals_are_read_by_either(text in "-?[0-9]{1,7}(\\.[0-9]{1,5})?", scale in 0_i8..4) {
+            prop_assert_eq!(decimal(text.as_bytes(), 9, scale), rare(text.as_bytes(), 9, scale));
         }
     }
 

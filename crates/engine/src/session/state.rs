@@ -5,8 +5,8 @@ use crate::casts::OwnCasts;
 use crate::compile::CompilePipelines;
 use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
 use crate::datafusion::fixes::{
-    ComparedKeys, EqualFunctions, EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, OuterConstants,
-    SharedThresholds, UnlimitOneGroup, UnwaitedJoins, WholeKeys,
+    ComparedKeys, ConstantRegressions, EqualFunctions, EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns,
+    OneZero, OrderedStrings, OuterConstants, SharedThresholds, UnlimitOneGroup, UnwaitedJoins, WholeKeys,
 };
 use crate::datafusion::in_order::FramesInOrder;
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
@@ -88,6 +88,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     builder.expr_planners().get_or_insert_default().insert(1, Arc::new(temporal::TemporalOperators));
     builder.expr_planners().get_or_insert_default().insert(2, Arc::new(OrderedStrings));
     builder.expr_planners().get_or_insert_default().insert(3, Arc::new(WithinGroup));
+    builder.expr_planners().get_or_insert_default().insert(4, Arc::new(ConstantRegressions));
     builder.build()
 }
 
@@ -124,9 +125,7 @@ fn optimizer_rules() -> Vec<Logical> {
                 rules.push(only_where_wanted(rule));
                 rules.extend(own);
             }
-            name if WholeKeys::is_for(name) => {
-                rules.extend([Arc::new(WholeKeys) as Logical, only_where_wanted(rule)])
-            }
+            name if WholeKeys::is_for(name) => rules.extend([Arc::new(WholeKeys) as Logical, only_where_wanted(rule)]),
             _ => rules.push(only_where_wanted(rule)),
         }
     }

@@ -5,8 +5,9 @@
 //! something else than they say to a user of PostgreSQL. A wrapper that is not the generic dialect has to say anew all
 //! that it takes; that is the list below.
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, SetExpr};
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 use std::any::TypeId;
@@ -133,6 +134,32 @@ impl Dialect for Gingham {
                 Some(Ok(self.prec_value(Precedence::Is)))
             }
             _ => None,
+        }
+    }
+
+    /// `((SELECT 1) UNION SELECT 2)` as a value, of which the parser takes the first query for all that is in the brackets.
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        let is_open = |at: usize| parser.peek_nth_token_ref(at).token == Token::LParen;
+        if !is_open(0) || parser.get_current_token().token != Token::LParen {
+            return None;
+        }
+        let first = (1..).find(|at| !is_open(*at))?;
+        let Token::Word(word) = &parser.peek_nth_token_ref(first).token else { return None };
+        if !matches!(word.keyword, Keyword::SELECT | Keyword::VALUES | Keyword::WITH) || word.quote_style.is_some() {
+            return None;
+        }
+        let query = parser.maybe_parse(|parser| {
+            let query = parser.parse_query()?;
+            let is_more = query.order_by.is_some() || query.limit_clause.is_some() || query.fetch.is_some();
+            // One query in brackets, without more, is a value in brackets.
+            if !is_more && matches!(&*query.body, SetExpr::Query(_)) || parser.peek_token_ref().token != Token::RParen {
+                return parser.expected_ref("a query of several", parser.peek_token_ref());
+            }
+            Ok(query)
+        });
+        match query {
+            Ok(query) => query.map(|query| Ok(Expr::Subquery(query))),
+            Err(error) => Some(Err(error)),
         }
     }
 

@@ -7,9 +7,7 @@
 use crate::sql::operators;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, ExactNumberInfo, Expr, NamedWindowDefinition, NamedWindowExpr, Select, TypedString, Value,
-};
+use datafusion::sql::sqlparser::ast::{CastKind, DataType, ExactNumberInfo, Expr, TimezoneInfo, TypedString, Value};
 use gingham_storage::SqlState;
 
 /// Replaces each literal with an exponent by the cast of its text, and gives TIMESTAMP without a precision that of columns.
@@ -22,16 +20,6 @@ struct Literals;
 impl Visit for Literals {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         operators::give_signs(expression);
-        operators::keep_frame(expression);
-        Ok(())
-    }
-
-    fn select(&mut self, select: &mut Select) -> Result<()> {
-        for NamedWindowDefinition(_, window) in &mut select.named_window {
-            if let NamedWindowExpr::WindowSpec(spec) = window {
-                operators::keep_bounds(spec);
-            }
-        }
         Ok(())
     }
 
@@ -40,6 +28,13 @@ impl Visit for Literals {
         | Expr::TypedString(TypedString { data_type: DataType::Timestamp(precision @ None, _), .. }) = expression
         {
             *precision = Some(6);
+        }
+        if let Expr::Cast { data_type: DataType::Time(_, zone), .. }
+        | Expr::TypedString(TypedString { data_type: DataType::Time(_, zone), .. }) = expression
+            && matches!(zone, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz)
+        {
+            let text = "not supported: TIME WITH TIME ZONE; use TIME, or TIMESTAMP WITH TIME ZONE";
+            return Err(Error::Unsupported(text.to_owned()));
         }
         if let Expr::Value(literal) = expression
             && let Value::Number(text, _) = &literal.value

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `parse` | text to statements |
 //! | `split`, `splitter` | a script cut into statements without parsing them, and while it arrives |
-//! | `dialect`, `tokens` | the dialect, and what is put right among the tokens |
+//! | `dialect`, `tokens`, `adjacent` | the dialect, and what is put right among the tokens |
 //! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
 //! | `walk` | one walk over syntax trees for every visitor |
 //! | `layout` | layouts, packings and encodings as texts |
@@ -16,6 +16,7 @@
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
 
+mod adjacent;
 pub(crate) mod alter_design;
 pub(crate) mod copy;
 pub(crate) mod depth;

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, ObjectNamePart, TypedString, UnaryOperator,
-    Value, WindowFrameBound, WindowSpec, WindowType,
+    Value,
 };
 use gingham_storage::SqlState;
 
@@ -38,29 +38,6 @@ fn first_operand(expression: &mut Expr) -> &mut Expr {
     expression
 }
 
-/// Before the parts of a call: what bounds a window's frame stays a text. DataFusion takes the text of a number or of an
-/// interval there, and reads it as what is ordered by asks for.
-pub(crate) fn keep_frame(expression: &mut Expr) {
-    if let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expression {
-        keep_bounds(spec);
-    }
-}
-
-/// Keeps the bounds of a window's frame as texts.
-pub(crate) fn keep_bounds(spec: &mut WindowSpec) {
-    let Some(frame) = &mut spec.window_frame else { return };
-    for bound in std::iter::once(&mut frame.start_bound).chain(frame.end_bound.as_mut()) {
-        if let WindowFrameBound::Preceding(Some(offset)) | WindowFrameBound::Following(Some(offset)) = bound
-            && let Expr::Interval(Interval { value, leading_field, .. }) = &**offset
-            && let Expr::Value(text) = &**value
-            && let Value::SingleQuotedString(text) = &text.value
-        {
-            let field = leading_field.as_ref().map_or(String::new(), |field| format!(" {field}"));
-            **offset = Expr::value(Value::Number(format!("{text}{field}"), false));
-        }
-    }
-}
-
 /// After the parts of an expression: the call that it stands for.
 pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
     match expression {
@@ -81,6 +58,20 @@ pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
             let escape = Expr::value(Value::SingleQuotedString(escape));
             **pattern = call(SIMILAR_PATTERN, vec![take(pattern), escape]);
         }
+        Expr::Like { escape_char, .. } | Expr::ILike { escape_char, .. } => {
+            match escape_char.take().map(|escape| escape.value) {
+                None => {}
+                Some(Value::SingleQuotedString(escape)) if escape == "\\" => {}
+                Some(other) => return unsupported(format!("LIKE … ESCAPE {other}; the escape is a backslash")),
+            }
+        }
+        Expr::Substring { substring_from: Some(from), special: false, .. } if matches!(&**from, Expr::Value(own) if matches!(own.value, Value::SingleQuotedString(_))) =>
+        {
+            return unsupported("substring(… FROM a pattern); regexp_match(text, pattern) gives what it finds");
+        }
+        Expr::Value(own) if matches!(own.value, Value::UnicodeStringLiteral(_)) => {
+            return unsupported("U&'…'; write E'…', where \\u0061 is an a");
+        }
         Expr::AtTimeZone { timestamp, time_zone } => {
             *expression = call(AT_TIME_ZONE, vec![take(timestamp), take(time_zone)]);
         }
@@ -92,7 +83,7 @@ pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
             *expression = call("date_part", vec![Expr::value(Value::SingleQuotedString(field)), take(expr)]);
         }
         Expr::Function(function) => {
-            if let Some(operator) = as_operator(function) {
+            if let Some(operator) = as_operator(function)? {
                 *expression = operator;
             }
         }
@@ -112,6 +103,10 @@ pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
     Ok(())
 }
 
+fn unsupported(what: impl std::fmt::Display) -> Result<()> {
+    Err(Error::Unsupported(format!("not supported: {what}")))
+}
+
 /// Whether a text has digits behind the microseconds, which a TIME of nanoseconds keeps.
 fn has_nanoseconds(text: &Expr) -> bool {
     let Expr::Value(value) = text else { return false };
@@ -121,25 +116,30 @@ fn has_nanoseconds(text: &Expr) -> bool {
 }
 
 /// The operator that a call is: `mod(a, b)`. Functions that DataFusion has by another name get that.
-fn as_operator(function: &mut Function) -> Option<Expr> {
-    let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice() else { return None };
+fn as_operator(function: &mut Function) -> Result<Option<Expr>> {
+    let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice() else { return Ok(None) };
     match name.value.to_ascii_lowercase().as_str() {
         "mod" => {
-            let FunctionArguments::List(list) = &mut function.args else { return None };
+            let FunctionArguments::List(list) = &mut function.args else { return Ok(None) };
             let [FunctionArg::Unnamed(FunctionArgExpr::Expr(left)), FunctionArg::Unnamed(FunctionArgExpr::Expr(right))] =
                 list.args.as_mut_slice()
             else {
-                return None;
+                return Ok(None);
             };
             let nested = |operand: &mut Expr| Box::new(Expr::Nested(Box::new(take(operand))));
             let (left, right) = (nested(left), nested(right));
-            return Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::Modulo, right })));
+            return Ok(Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::Modulo, right }))));
+        }
+        "date_trunc" if matches!(&function.args, FunctionArguments::List(list) if list.args.len() > 2) => {
+            return Err(Error::Unsupported(
+                "not supported: date_trunc in a time zone; truncate the local time there: date_trunc(unit, instant AT TIME ZONE zone)".to_owned(),
+            ));
         }
         "variance" => name.value = "var_samp".to_owned(),
         "every" => name.value = "bool_and".to_owned(),
         _ => {}
     }
-    None
+    Ok(None)
 }
 
 /// `INTERVAL '1-2' YEAR TO MONTH`: its text and its fields.

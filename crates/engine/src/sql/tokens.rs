@@ -5,6 +5,7 @@
 //! function's call: it becomes `(SELECT * FROM (VALUES (1), (2)))`.
 
 use crate::Result;
+use crate::sql::adjacent::join_texts;
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters;
 use crate::sql::parameters::ParameterNames;
@@ -44,6 +45,7 @@ impl Tokens {
     }
 
     fn read(mut tokens: Vec<TokenWithSpan>) -> Result<Self> {
+        join_texts(&mut tokens)?;
         let parameters = parameters::number(&mut tokens)?;
         let mut own = Self { tokens, parameters, materialized: Materialized::default() };
         let has = |word: Keyword| own.tokens.iter().any(|token| is_word(token, word));

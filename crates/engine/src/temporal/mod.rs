@@ -37,7 +37,7 @@ pub(crate) use dates::CompareDays;
 pub(crate) use functions::{INTERVAL_KEY, interval_key, interval_keys};
 pub(crate) use interval::{between as interval_between, length as interval_length};
 pub(crate) use operators::TemporalOperators;
-pub(crate) use rewrite::{of_intervals, require_range};
+pub(crate) use rewrite::{of_intervals, range_of_numbers};
 
 pub(crate) use value::{At, at_of, changed, interval_of, interval_text, nanoseconds_of, text_of, time_of_interval};
 

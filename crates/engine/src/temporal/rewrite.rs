@@ -4,8 +4,10 @@
 use crate::error::invalid;
 use crate::temporal::aggregates::aggregate_of_intervals;
 use crate::temporal::functions::{choice_of_intervals, interval_length, interval_negative};
-use arrow::datatypes::DataType;
-use datafusion::common::ExprSchema;
+use crate::temporal::interval;
+use crate::temporal::text::{Fields, read_interval};
+use arrow::datatypes::{DataType, IntervalMonthDayNano, TimeUnit};
+use datafusion::common::{ExprSchema, ScalarValue};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::{
@@ -68,24 +70,70 @@ fn order_by_integers(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool
     changed
 }
 
-/// Refuses `RANGE 1 PRECEDING` over what nothing can be added to.
-pub(crate) fn require_range(call: &WindowFunction, schema: &dyn ExprSchema) -> Result<()> {
+/// Makes the keys of `RANGE … PRECEDING` numbers where DataFusion can add nothing to them, and refuses those that nothing can be added to.
+/// True when something changed.
+pub(crate) fn range_of_numbers(call: &mut WindowFunction, schema: &dyn ExprSchema) -> Result<bool> {
     let frame = &call.params.window_frame;
     if frame.units != WindowFrameUnits::Range || !has_offset(frame) {
-        return Ok(());
+        return Ok(false);
     }
-    for term in &call.params.order_by {
-        let own = term.expr.get_type(schema)?;
-        if !(own.is_numeric() || own.is_temporal() || own.is_null()) {
+    let Some(term) = call.params.order_by.first_mut() else { return Ok(false) };
+    let own = term.expr.get_type(schema)?;
+    if !(own.is_numeric() || own.is_temporal() || own.is_null()) {
+        return invalid!(
+            UndefinedFunction,
+            "RANGE with an offset is not there for '{}', which is {}: use ROWS or GROUPS",
+            term.expr.schema_name(),
+            crate::type_name::type_name(&own)
+        );
+    }
+    // What an interval counts in units of the key.
+    let in_units: fn(&DataType, IntervalMonthDayNano) -> i128 = match &own {
+        DataType::Interval(_) => |_, offset| interval::length(offset),
+        // A time has no place for days.
+        DataType::Time64(_) | DataType::Time32(_) => |own, offset| match own {
+            DataType::Time64(TimeUnit::Nanosecond) => offset.nanoseconds.into(),
+            DataType::Time64(_) => (offset.nanoseconds / 1_000).into(),
+            DataType::Time32(TimeUnit::Millisecond) => (offset.nanoseconds / 1_000_000).into(),
+            _ => (offset.nanoseconds / 1_000_000_000).into(),
+        },
+        _ => |_, _| 0,
+    };
+    let is_number = own.is_numeric();
+    let mut frame = (*frame).clone();
+    for bound in [&mut frame.start_bound, &mut frame.end_bound] {
+        let (WindowFrameBound::Preceding(ScalarValue::Utf8(Some(text)))
+        | WindowFrameBound::Following(ScalarValue::Utf8(Some(text)))) = bound
+        else {
+            continue;
+        };
+        if is_number && text.parse::<f64>().is_err() || !is_number && text.parse::<f64>().is_ok() {
+            let wanted = if is_number { "a number" } else { "an interval" };
             return invalid!(
                 UndefinedFunction,
-                "RANGE with an offset is not there for '{}', which is {}: use ROWS or GROUPS",
+                "RANGE over '{}', which is {}, takes {wanted} as its offset",
                 term.expr.schema_name(),
                 crate::type_name::type_name(&own)
             );
         }
+        if matches!(own, DataType::Interval(_) | DataType::Time64(_) | DataType::Time32(_)) {
+            let offset = match read_interval(text, Fields::default()) {
+                Ok(offset) => offset,
+                Err(error) => return Err(crate::Error::InvalidInput(error.problem(text, "INTERVAL")).into()),
+            };
+            *text = in_units(&own, offset).to_string();
+        }
     }
-    Ok(())
+    call.params.window_frame = frame;
+    let key = std::mem::take(&mut term.expr);
+    let (key, changed) = match own {
+        DataType::Time64(_) => (cast(key, DataType::Int64), true),
+        DataType::Time32(_) => (cast(key, DataType::Int32), true),
+        DataType::Interval(_) => (interval_length().build().call(vec![key]), true),
+        _ => (key, false),
+    };
+    term.expr = key;
+    Ok(changed)
 }
 
 fn has_offset(frame: &WindowFrame) -> bool {

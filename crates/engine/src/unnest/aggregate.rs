@@ -76,7 +76,8 @@ impl Unnesting<'_> {
     /// The rows below an aggregation, if outer columns are compared with keys of theirs and occur nowhere else.
     pub(super) fn keyed_input(&mut self, aggregate: &Aggregate) -> Result<Option<Keyed>> {
         for call in aggregate.aggr_expr.iter().chain(&aggregate.group_expr) {
-            if !outer_columns_in(call)?.iter().all(|column| aggregate.input.schema().has_column(column)) {
+            let knows = outer_columns_in(call)?.iter().all(|column| aggregate.input.schema().has_column(column));
+            if !knows || call.is_volatile() {
                 return Ok(None);
             }
         }

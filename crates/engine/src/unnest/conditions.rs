@@ -3,7 +3,7 @@
 
 use crate::unnest::Unnesting;
 use crate::unnest::domain::{may_be_null, pairs};
-use crate::unnest::free::{has_query, outer_columns, outer_columns_in};
+use crate::unnest::free::{has_query, outer_columns_in};
 use crate::unnest::inline::{first_rows, is_one_row};
 use crate::unnest::join::{Condition, joined};
 use crate::unnest::rows::{UnnestedRows, columns_of};
@@ -120,7 +120,7 @@ impl Unnesting<'_> {
             rows.plan = joined(std::mem::take(&mut rows.plan), pulled.plan, kind, Condition::holds(holds))?;
             return Ok(());
         }
-        let domain = self.domain(rows, &outer_columns(plan)?, &[])?;
+        let domain = self.domain_of(rows, plan, &[])?;
         let inner = self.push(plan, &domain)?;
         let mut condition = Condition::same(pairs(domain.outer(), rows, &inner)?);
         if let (Some((value, operator)), Some(own)) = (compared, columns_of(plan).next()) {

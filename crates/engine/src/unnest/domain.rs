@@ -1,10 +1,13 @@
-//! The domain: the distinct values of the outer columns that a subquery looks at, for which the subquery is computed at once.
+//! The domain: the distinct values of the outer columns that a subquery looks at, for which the subquery is computed at once. One
+//! that calls random() or the like is another one for each outer row.
 
 use crate::unnest::Unnesting;
+use crate::unnest::free::{is_volatile, outer_columns};
 use crate::unnest::rows::{UnnestedRows, project};
 use datafusion::common::{Column, HashMap};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan};
+use datafusion::functions_window::row_number::row_number;
+use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan, Window};
 use std::sync::Arc;
 
 /// The distinct values of outer columns.
@@ -24,6 +27,20 @@ impl Domain {
 }
 
 impl Unnesting<'_> {
+    /// What `plan` looks at in those of `rows` for which `guard` holds: its outer columns' values, and the number of the row where it
+    /// gives other rows each time it is computed. Both will read the rows.
+    pub(super) fn domain_of(&mut self, rows: &mut UnnestedRows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Domain> {
+        let mut outer = outer_columns(plan)?;
+        if is_volatile(plan)? {
+            let number = Column::new_unqualified(self.fresh("row"));
+            let numbered = row_number().alias(&number.name);
+            let input = Arc::new(std::mem::take(&mut rows.plan));
+            rows.plan = LogicalPlan::Window(Window::try_new(vec![numbered], input)?);
+            outer.push(number);
+        }
+        self.domain(rows, &outer, guard)
+    }
+
     /// The values of `outer` in those of `rows` for which `guard` holds. Both will read the rows.
     pub(super) fn domain(&mut self, rows: &mut UnnestedRows, outer: &[Column], guard: &[Expr]) -> Result<Domain> {
         let mut bound = Vec::with_capacity(outer.len());

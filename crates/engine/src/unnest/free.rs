@@ -6,7 +6,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
 /// The columns of queries around `plan` that it, or a query in it, looks at, each once.
-pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
+pub(crate) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
     let mut found: Vec<Column> = Vec::new();
     plan.apply_with_subqueries(|node| node.apply_expressions(|expression| add_outer(expression, &mut found)))?;
     // Most plans have none.
@@ -77,13 +77,26 @@ pub(crate) fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
     Ok(!outer_columns(plan)?.is_empty())
 }
 
+/// Whether a plan, or a query in it, gives other rows each time it is computed.
+pub(super) fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expression| {
+            found = found || expression.is_volatile();
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
 /// Whether an expression itself has a column of a query around it.
 pub(super) fn has_outer(expression: &Expr) -> bool {
     expression.exists(|part| Ok(matches!(part, Expr::OuterReferenceColumn(..)))).unwrap_or(true)
 }
 
 /// The query that an expression is about.
-pub(super) fn subquery_of(expression: &Expr) -> Option<&Subquery> {
+pub(crate) fn subquery_of(expression: &Expr) -> Option<&Subquery> {
     match expression {
         Expr::ScalarSubquery(query) => Some(query),
         Expr::Exists(exists) => Some(&exists.subquery),

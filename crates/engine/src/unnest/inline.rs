@@ -4,7 +4,7 @@
 use crate::unnest::Unnesting;
 use crate::unnest::aggregate::or_default;
 use crate::unnest::domain::pairs;
-use crate::unnest::free::{is_correlated, outer_columns};
+use crate::unnest::free::is_correlated;
 use crate::unnest::join::{Condition, joined};
 use crate::unnest::rows::UnnestedRows;
 use crate::unnest::value::{both, where_asked, where_present};
@@ -163,7 +163,7 @@ impl Unnesting<'_> {
             rows.plan = joined(std::mem::take(&mut rows.plan), groups, JoinType::Left, Condition::equal(on))?;
             return Ok(Inlined::with(columns));
         }
-        let domain = self.domain(rows, &outer_columns(plan)?, guard)?;
+        let domain = self.domain_of(rows, plan, guard)?;
         let there = self.fresh("there");
         let groups = self.groups_of(&domain, aggregate, Some(&there))?;
         let same = pairs(domain.outer(), rows, &groups)?;

@@ -3,7 +3,6 @@
 
 use crate::unnest::Unnesting;
 use crate::unnest::domain::{may_be_null, pairs};
-use crate::unnest::free::outer_columns;
 use crate::unnest::inline::is_one_row;
 use crate::unnest::rows::{UnnestedRows, columns_of, named};
 use crate::unnest::value::{both, where_present};
@@ -126,7 +125,7 @@ impl Unnesting<'_> {
                 (UnnestedRows::of(pulled.plan), Condition::holds(bound.collect::<Result<_>>()?))
             }
             None => {
-                let domain = self.domain(&mut rows, &outer_columns(right)?, &[])?;
+                let domain = self.domain_of(&mut rows, right, &[])?;
                 let inner = self.push(right, &domain)?;
                 let same = pairs(domain.outer(), &rows, &inner)?;
                 (inner, Condition::same(same))

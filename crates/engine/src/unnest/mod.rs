@@ -44,7 +44,7 @@ mod scalar;
 mod value;
 mod window;
 
-pub(crate) use free::is_correlated;
+pub(crate) use free::{is_correlated, outer_columns, subquery_of};
 
 use crate::shared::{SharedRows, has_readers, reader, settled};
 use asking::Asking;

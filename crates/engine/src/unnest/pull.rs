@@ -3,7 +3,9 @@
 
 use crate::unnest::Unnesting;
 use crate::unnest::aggregate::{empty_sets, once};
-use crate::unnest::free::{has_outer, has_query, is_correlated, outer_columns, outer_columns_in, subquery_of};
+use crate::unnest::free::{
+    has_outer, has_query, is_correlated, is_volatile, outer_columns, outer_columns_in, subquery_of,
+};
 use crate::unnest::join::{Condition, joined};
 use crate::unnest::rows::{UnnestedRows, columns_of, named, project};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -92,6 +94,10 @@ impl Unnesting<'_> {
     pub(super) fn pull(&mut self, plan: &LogicalPlan) -> Result<Option<Pulled>> {
         if !is_correlated(plan)? {
             return Ok(Some(Pulled::of(self.whole(plan.clone())?, Vec::new())));
+        }
+        // Outer rows that ask by equal values would get the same random numbers.
+        if is_volatile(plan)? {
+            return Ok(None);
         }
         let schema = plan.schema();
         match plan {

@@ -4,7 +4,7 @@
 use crate::unnest::Unnesting;
 use crate::unnest::aggregate::once;
 use crate::unnest::domain::pairs;
-use crate::unnest::free::{is_correlated, outer_columns};
+use crate::unnest::free::is_correlated;
 use crate::unnest::join::{Condition, joined};
 use crate::unnest::rows::{UnnestedRows, columns_of, project};
 use crate::unnest::value::where_asked;
@@ -51,7 +51,7 @@ impl Unnesting<'_> {
             let outer = outer.collect::<Result<Vec<_>>>()?;
             return Ok(Related { plan: keyed.plan, keys: keyed.keys, outer, is_domain: false });
         }
-        let domain = self.domain(rows, &outer_columns(plan)?, guard)?;
+        let domain = self.domain_of(rows, plan, guard)?;
         let inner = self.push(plan, &domain)?;
         let (outer, keys) = pairs(domain.outer(), rows, &inner)?.into_iter().unzip();
         Ok(Related { plan: inner.plan, keys, outer, is_domain: true })
@@ -108,7 +108,7 @@ impl Unnesting<'_> {
         let related = match self.pull(plan)?.filter(|pulled| !pulled.is_keyed()) {
             None => self.related(rows, plan, guard)?,
             Some(pulled) => {
-                let domain = self.domain(rows, &outer_columns(plan)?, guard)?;
+                let domain = self.domain_of(rows, plan, guard)?;
                 let mut asking = self.rows_of(&domain)?;
                 let holds = pulled.conditions.iter().map(|condition| asking.bind(condition.clone()));
                 let holds = Condition::holds(holds.collect::<Result<_>>()?);

@@ -17,8 +17,9 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Aggregates of DataFusion's that take no value out again.
-const ADD_ONLY: [&str; 9] = [
+/// Aggregates of DataFusion's that take no value out again, or don't know that they have none left (`bit_xor`).
+const ADD_ONLY: [&str; 10] = [
+    "bit_xor",
     "bool_and",
     "bool_or",
     "bit_and",

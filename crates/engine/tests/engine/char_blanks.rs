@@ -2,7 +2,7 @@
 //! by a build of that format.
 
 use crate::rows;
-use gingham::{Connection, Database};
+use gingham::{Connection, Database, DatabaseOptions};
 use std::path::Path;
 
 fn copy(from: &Path, to: &Path) {
@@ -22,9 +22,10 @@ fn verify(connection: &Connection) {
     let of = |sql: &str| rows(connection, sql);
     assert_eq!(of("SELECT id FROM c WHERE c = 'ab' ORDER BY id"), ["1", "2"]);
     assert_eq!(of("SELECT id FROM c WHERE c = 'x' OR c = 'z    ' ORDER BY id"), ["3", "6"]);
-    assert_eq!(of("SELECT '[' || c || ']', count(*) FROM c GROUP BY c ORDER BY 1"), [
-        "[]|1", "[ab]|2", "[abcde]|1", "[x]|1", "[z]|1"
-    ]);
+    assert_eq!(
+        of("SELECT '[' || c || ']', count(*) FROM c GROUP BY c ORDER BY 1"),
+        ["[]|1", "[ab]|2", "[abcde]|1", "[x]|1", "[z]|1"]
+    );
     assert_eq!(of("SELECT count(DISTINCT c), count(*) FROM c"), ["5|6"]);
     assert_eq!(of("SELECT id FROM c WHERE c LIKE 'ab   ' ORDER BY id"), ["1", "2"]);
     assert_eq!(of("SELECT id FROM h WHERE c = 'ab ' ORDER BY id"), ["1", "2"]);
@@ -39,7 +40,7 @@ fn verify(connection: &Connection) {
 fn blanks_of_older_formats_do_not_count() {
     let folder = tempfile::tempdir().expect("a folder");
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/char-v9"), folder.path());
-    verify(&Database::open_read_only(folder.path()).expect("the database opens").connect());
+    verify(&DatabaseOptions::new().read_only(true).open(folder.path()).expect("the database opens").connect());
     let database = Database::open(folder.path()).expect("the database opens");
     let connection = database.connect();
     verify(&connection);

@@ -111,6 +111,15 @@ const MISTAKES: &[(&str, &[&str])] = &[
         ],
     ),
     ("22008", &["SELECT DATE '2024-02-30'", "SELECT CAST('25:00:00' AS TIME)"]),
+    (
+        "22013",
+        &[
+            "SELECT sum(a) OVER (ORDER BY a RANGE -1 PRECEDING) FROM t",
+            "SELECT sum(a) OVER (ORDER BY a ROWS BETWEEN 1 - 2 PRECEDING AND CURRENT ROW) FROM t",
+        ],
+    ),
+    ("22014", &["SELECT ntile(a - a) OVER (ORDER BY a) FROM t", "SELECT ntile(0) OVER (ORDER BY a) FROM t"]),
+    ("22016", &["SELECT nth_value(a, a - a) OVER (ORDER BY a) FROM t"]),
     ("22012", &["SELECT 1 / 0", "SELECT a / (a - a) FROM t", "SELECT 1.5 % 0.0"]),
     ("22019", &["SELECT 'a' LIKE 'b' ESCAPE 'xx'"]),
     (

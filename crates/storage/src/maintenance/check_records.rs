@@ -12,9 +12,7 @@ impl Store {
         for table in self.pinned()?.tables.values() {
             let Some(pages) = &table.pages else { continue };
             let columns = &table.definition.columns;
-            let may_be_long = |place: &usize| {
-                columns[*place].logical_type.class() == ValueClass::Bytes
-            };
+            let may_be_long = |place: &usize| columns[*place].logical_type.class() == ValueClass::Bytes;
             let places: Vec<usize> = (0..columns.len()).filter(may_be_long).collect();
             if places.is_empty() {
                 continue;

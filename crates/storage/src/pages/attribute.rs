@@ -210,7 +210,7 @@ fn width(logical_type: &LogicalType) -> Option<usize> {
         LogicalType::Time(_) => 8,
         LogicalType::Char(_) | LogicalType::UntrimmedChar(_) | LogicalType::Varchar(_) | LogicalType::Binary => {
             return None;
-        },
+        }
     })
 }
 

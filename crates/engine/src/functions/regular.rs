@@ -1,0 +1,263 @@
+//! Regular expressions as PostgreSQL reads them: a `.` is any character, a line's end among them, `^` and `$` are the ends of
+//! the text, and the flags are PostgreSQL's. `regexp_replace` is whole ours, for what its replacement means.
+
+use crate::error::invalid;
+use crate::functions::function::PureFunction;
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use datafusion::error::Result;
+use datafusion::logical_expr::ScalarUDF;
+use regex::{CaptureLocations, Captures, Regex};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// `regular_expression(pattern, flags)`: what the expressions of DataFusion's functions are to be; [`written`].
+pub(crate) fn regular_expression() -> Arc<ScalarUDF> {
+    let compute = |arguments: &[ArrayRef], _: &DataType| each(arguments, written);
+    PureFunction::new("regular_expression", patterns, |_| Ok(DataType::Utf8View), compute).build()
+}
+
+/// `regular_test(pattern, flags)`: an expression that texts are only tested by; [`written_test`].
+pub(crate) fn regular_test() -> Arc<ScalarUDF> {
+    let compute = |arguments: &[ArrayRef], _: &DataType| each(arguments, written_test);
+    PureFunction::new("regular_test", patterns, |_| Ok(DataType::Utf8View), compute).build()
+}
+
+fn patterns(types: &[DataType]) -> Result<Vec<DataType>> {
+    match types.iter().find(|data_type| !data_type.is_string() && !data_type.is_null()) {
+        Some(other) => invalid!(UndefinedFunction, "a regular expression is a text, not {other}"),
+        None => Ok(vec![DataType::Utf8View; types.len()]),
+    }
+}
+
+fn each(arguments: &[ArrayRef], write: fn(&str, &str) -> Result<String>) -> Result<ArrayRef> {
+    let [patterns, flags] = [&arguments[0], &arguments[1]].map(|texts| cast(texts, &DataType::Utf8View));
+    let (patterns, flags) = (patterns?, flags?);
+    let pairs = patterns.as_string_view().iter().zip(flags.as_string_view());
+    let written = pairs.map(|(pattern, flags)| pattern.zip(flags).map(|(p, f)| write(p, f)).transpose());
+    Ok(Arc::new(written.collect::<Result<StringViewArray>>()?))
+}
+
+/// As [`written`], and as a group where it may look for a backslash: DataFusion makes a LIKE of an expression that is a text
+/// alone, and does not escape what escapes there.
+pub(crate) fn written_test(pattern: &str, flags: &str) -> Result<String> {
+    let has_backslash = ["\\\\", "\\x", "\\u", "\\U"].iter().any(|escape| pattern.contains(escape));
+    if !has_backslash {
+        return written(pattern, flags);
+    }
+    // Where blanks don't count there may be a comment, which the line's end ends.
+    let end = if flags.contains('x') { "\n" } else { "" };
+    written(&format!("({pattern}{end})"), flags)
+}
+
+/// A regular expression with flags of PostgreSQL's, as Rust's library takes it. The flag `g` is no matter of the expression.
+pub(crate) fn written(pattern: &str, flags: &str) -> Result<String> {
+    let (mut newlines, mut lines, mut extended, mut ignores_case) = (true, false, false, false);
+    for flag in flags.chars() {
+        match flag {
+            'g' => {}
+            'i' => ignores_case = true,
+            'c' => ignores_case = false,
+            's' => (newlines, lines) = (true, false),
+            'n' | 'm' => (newlines, lines) = (false, true),
+            'p' => (newlines, lines) = (false, false),
+            'w' => (newlines, lines) = (true, true),
+            'x' => extended = true,
+            't' => extended = false,
+            other => {
+                return invalid!(
+                    InvalidParameterValue,
+                    "'{other}' is no flag of a regular expression; c, g, i, m, n, p, s, t, w and x are"
+                );
+            }
+        }
+    }
+    let all = [(newlines, 's'), (lines, 'm'), (ignores_case, 'i'), (extended, 'x')];
+    let set: String = all.iter().filter_map(|(is_set, letter)| is_set.then_some(*letter)).collect();
+    Ok(if set.is_empty() { pattern.to_owned() } else { format!("(?{set}){pattern}") })
+}
+
+/// `regexp_replace(text, pattern, replacement [, flags])`.
+pub(super) fn regexp_replace() -> Arc<ScalarUDF> {
+    let texts = |types: &[DataType]| {
+        if !(3..=4).contains(&types.len()) {
+            return invalid!(
+                UndefinedFunction,
+                "regexp_replace takes a text, a pattern, a replacement, and flags if need be; not {} values",
+                types.len()
+            );
+        }
+        match types.iter().find(|data_type| !data_type.is_string() && !data_type.is_null()) {
+            Some(other) => invalid!(UndefinedFunction, "regexp_replace takes texts, not {other}; cast it to VARCHAR"),
+            None => Ok(vec![DataType::Utf8View; types.len()]),
+        }
+    };
+    PureFunction::new("regexp_replace", texts, |_| Ok(DataType::Utf8View), replaced).build()
+}
+
+fn replaced(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
+    let views = arguments.iter().map(|texts| cast(texts, &DataType::Utf8View)).collect::<Result<Vec<_>, _>>()?;
+    let [texts, patterns, replacements] = [0, 1, 2].map(|at| views[at].as_string_view());
+    let flags = views.get(3).map(|flags| flags.as_string_view());
+    let mut kept: Option<(String, String, String, Replacing)> = None;
+    let mut results = StringViewBuilder::with_capacity(texts.len());
+    for row in 0..texts.len() {
+        if views.iter().any(|argument| argument.is_null(row)) {
+            results.append_null();
+            continue;
+        }
+        let (pattern, replacement) = (patterns.value(row), replacements.value(row));
+        let flags = flags.map_or("", |flags| flags.value(row));
+        if !kept.as_ref().is_some_and(|(p, r, f, _)| p == pattern && r == replacement && f == flags) {
+            let replacing = Replacing::new(pattern, replacement, flags)?;
+            kept = Some((pattern.to_owned(), replacement.to_owned(), flags.to_owned(), replacing));
+        }
+        match &mut kept {
+            Some((.., replacing)) => results.append_value(replacing.replace(texts.value(row))),
+            None => results.append_null(),
+        }
+    }
+    Ok(Arc::new(results.finish()))
+}
+
+/// A part of a replacement.
+#[derive(Debug, PartialEq)]
+enum Part {
+    Text(String),
+    /// What a group of the expression matched; 0 is all that it matched.
+    Group(usize),
+}
+
+/// What is done to each text.
+#[derive(Debug)]
+struct Replacing {
+    expression: Regex,
+    parts: Vec<Part>,
+    /// Whether every match is replaced, and not the first one alone.
+    is_global: bool,
+    /// Where the whole text is replaced by the first group: the expression up to its end, and where its groups are.
+    ///
+    /// `^https?://([^/]+)/.*$` need not walk to the end of each text.
+    start: Option<(Regex, CaptureLocations)>,
+}
+
+impl Replacing {
+    fn new(pattern: &str, replacement: &str, flags: &str) -> Result<Self> {
+        let (parts, is_global) = (parts(replacement), flags.contains('g'));
+        let start = pattern.strip_suffix(".*$").filter(|start| {
+            let has_flags = start.replace("(?:", "").contains("(?");
+            let is_whole = start.starts_with('^') && !start.contains('|') && !start.ends_with('\\') && !has_flags;
+            is_whole && !is_global && flags.is_empty() && parts == [Part::Group(1)]
+        });
+        let start = match start {
+            // A class that is open takes the `.` and the `*` as they are, and the start alone is no expression then.
+            Some(start) => Regex::new(&written(start, flags)?).ok().filter(|start| start.captures_len() == 2),
+            None => None,
+        };
+        let start = start.map(|start| {
+            let groups = start.capture_locations();
+            (start, groups)
+        });
+        Ok(Self { expression: compiled(&written(pattern, flags)?)?, parts, is_global, start })
+    }
+
+    fn replace<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        if let Some((start, groups)) = &mut self.start {
+            return match start.captures_read(groups, text) {
+                None => Cow::Borrowed(text),
+                Some(_) => Cow::Borrowed(groups.get(1).map_or("", |(from, to)| &text[from..to])),
+            };
+        }
+        let parts = &self.parts;
+        let new = |found: &Captures<'_>| {
+            let mut new = String::new();
+            for part in parts {
+                new.push_str(match part {
+                    Part::Text(text) => text,
+                    Part::Group(number) => found.get(*number).map_or("", |group| group.as_str()),
+                });
+            }
+            new
+        };
+        self.expression.replacen(text, usize::from(!self.is_global), new)
+    }
+}
+
+fn compiled(expression: &str) -> Result<Regex> {
+    match Regex::new(expression) {
+        Ok(expression) => Ok(expression),
+        Err(error) => invalid!(InvalidRegularExpression, "{error}"),
+    }
+}
+
+/// The parts of a replacement: `\1` to `\9` are groups, `\&` is all that was matched, `\\` a backslash; any other backslash is
+/// itself.
+fn parts(replacement: &str) -> Vec<Part> {
+    let (mut parts, mut text) = (Vec::new(), String::new());
+    let mut letters = replacement.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let group = match letters.peek() {
+            Some('&') => Some(0),
+            Some(digit) => digit.to_digit(10).filter(|number| *number > 0),
+            None => None,
+        };
+        match (letter, group) {
+            ('\\', Some(number)) => {
+                letters.next();
+                if !text.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut text)));
+                }
+                parts.push(Part::Group(number as usize));
+            }
+            ('\\', None) => {
+                letters.next_if_eq(&'\\');
+                text.push('\\');
+            }
+            _ => text.push(letter),
+        }
+    }
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacements_are_read() {
+        let text = |text: &str| Part::Text(text.to_owned());
+        for (replacement, expected) in [
+            ("a", vec![text("a")]),
+            ("", vec![]),
+            ("[\\1\\1]\\\\", vec![text("["), Part::Group(1), Part::Group(1), text("]\\")]),
+            ("\\&", vec![Part::Group(0)]),
+            ("\\\\1", vec![text("\\1")]),
+            ("\\0\\x\\", vec![text("\\0\\x\\")]),
+            ("$1", vec![text("$1")]),
+        ] {
+            assert_eq!(parts(replacement), expected, "{replacement}");
+        }
+    }
+
+    /// The expression up to its end gives what all of it gives.
+    #[test]
+    fn starts_are_as_good_as_whole_expressions() {
+        let patterns =
+            ["^a(b*).*$", "^(a|b).*$", "^(.).*$", "^(x)?.*$", "^a[(].*$", "^(a[.*$].*$", "^(a)\\.*$", "^a(b*).*$"];
+        let texts = ["", "a", "ab", "abb\nc", "ba", "xa", "a(", "a..", "\na", "äb"];
+        let mut starts = 0;
+        for pattern in patterns {
+            let Ok(mut fast) = Replacing::new(pattern, "\\1", "") else { continue };
+            let mut slow = Replacing { start: None, ..Replacing::new(pattern, "\\1", "").unwrap() };
+            starts += usize::from(fast.start.is_some());
+            for text in texts {
+                assert_eq!(fast.replace(text), slow.replace(text), "{pattern} of {text:?}");
+            }
+        }
+        assert!(starts >= 4, "{starts}");
+    }
+}
