@@ -62,6 +62,12 @@ pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
             match escape_char.take().map(|escape| escape.value) {
                 None => {}
                 Some(Value::SingleQuotedString(escape)) if escape == "\\" => {}
+                Some(Value::SingleQuotedString(escape)) if escape.chars().nth(1).is_some() => {
+                    return Err(Error::invalid(
+                        SqlState::InvalidEscapeCharacter,
+                        format!("LIKE … ESCAPE '{escape}': the escape must be one character"),
+                    ));
+                }
                 Some(other) => return unsupported(format!("LIKE … ESCAPE {other}; the escape is a backslash")),
             }
         }
