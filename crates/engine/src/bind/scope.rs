@@ -81,7 +81,7 @@ const MANY: usize = 64;
 /// Where the columns of a scope are.
 #[derive(Debug)]
 struct Places {
-    /// Of those that are shown, then of each relation: positions by name.
+    /// Positions by name: of those that are shown, then of each relation.
     names: Vec<HashMap<String, Vec<usize>>>,
     /// Positions in the plan.
     fields: HashMap<Column, usize>,
@@ -192,7 +192,7 @@ impl NameScope {
         self
     }
 
-    /// The same columns of another plan.
+    /// Its columns as those of another plan.
     pub(super) fn over(self, fields: DFSchemaRef) -> Self {
         Self { fields, places: OnceCell::new(), ..self }
     }

@@ -1,7 +1,8 @@
 //! One array cast to another type.
 
 use crate::Error;
-use crate::casts::{nested, numbers, temporal};
+use crate::casts::nested::TimesWithin;
+use crate::casts::{numbers, temporal};
 use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, IntervalUnit};
@@ -29,6 +30,9 @@ impl Failing {
     }
 }
 
+/// Times in lists and records.
+const TIMES: TimesWithin = TimesWithin { is_time: is_temporal, write: temporal::write };
+
 /// Whether a cast is one of ours.
 pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
@@ -37,7 +41,7 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
             let is_decimal = matches!(to, DataType::Decimal128(..));
             is_temporal(to) || to.is_floating() || to.is_integer() || is_decimal || *to == DataType::Boolean
         }
-        (from, to) if to.is_string() => is_temporal(from) || from.is_floating() || nested::has_times(from),
+        (from, to) if to.is_string() => is_temporal(from) || from.is_floating() || TIMES.are_in(from),
         (DataType::Float64, DataType::Float32) => true,
         (DataType::Float32 | DataType::Float64, to) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
         // DataFusion would compare what is cast with what a constant was before it was.
@@ -48,7 +52,7 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
 }
 
 /// Dates, times, timestamps and intervals of the kinds that SQL has.
-pub(super) fn is_temporal(data_type: &DataType) -> bool {
+fn is_temporal(data_type: &DataType) -> bool {
     let has_none = matches!(data_type, DataType::Date64 | DataType::Duration(_))
         || matches!(data_type, DataType::Interval(unit) if *unit != IntervalUnit::MonthDayNano);
     data_type.is_temporal() && !has_none
@@ -69,7 +73,7 @@ pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Res
     if to.is_string() {
         let texts = match values.data_type() {
             from if is_temporal(from) => temporal::write(values)?,
-            from if nested::has_times(from) => nested::write(values)?,
+            from if TIMES.are_in(from) => TIMES.written(values)?,
             _ => numbers::write_floats(values)?,
         };
         return Ok(arrow::compute::cast(&texts, to)?);

@@ -100,7 +100,7 @@ fn replaced(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
     let views = arguments.iter().map(|texts| cast(texts, &DataType::Utf8View)).collect::<Result<Vec<_>, _>>()?;
     let [texts, patterns, replacements] = [0, 1, 2].map(|at| views[at].as_string_view());
     let flags = views.get(3).map(|flags| flags.as_string_view());
-    let mut kept: Option<(String, String, String, Replacing)> = None;
+    let mut kept: Option<(String, String, String, Replacement)> = None;
     let mut results = StringViewBuilder::with_capacity(texts.len());
     for row in 0..texts.len() {
         if views.iter().any(|argument| argument.is_null(row)) {
@@ -110,7 +110,7 @@ fn replaced(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
         let (pattern, replacement) = (patterns.value(row), replacements.value(row));
         let flags = flags.map_or("", |flags| flags.value(row));
         if !kept.as_ref().is_some_and(|(p, r, f, _)| p == pattern && r == replacement && f == flags) {
-            let replacing = Replacing::new(pattern, replacement, flags)?;
+            let replacing = Replacement::new(pattern, replacement, flags)?;
             kept = Some((pattern.to_owned(), replacement.to_owned(), flags.to_owned(), replacing));
         }
         match &mut kept {
@@ -123,7 +123,7 @@ fn replaced(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
 
 /// A part of a replacement.
 #[derive(Debug, PartialEq)]
-enum Part {
+enum ReplacementPart {
     Text(String),
     /// What a group of the expression matched; 0 is all that it matched.
     Group(usize),
@@ -131,9 +131,9 @@ enum Part {
 
 /// What is done to each text.
 #[derive(Debug)]
-struct Replacing {
+struct Replacement {
     expression: Regex,
-    parts: Vec<Part>,
+    parts: Vec<ReplacementPart>,
     /// Whether every match is replaced, and not the first one alone.
     is_global: bool,
     /// Where the whole text is replaced by the first group: the expression up to its end, and where its groups are.
@@ -142,13 +142,13 @@ struct Replacing {
     start: Option<(Regex, CaptureLocations)>,
 }
 
-impl Replacing {
+impl Replacement {
     fn new(pattern: &str, replacement: &str, flags: &str) -> Result<Self> {
         let (parts, is_global) = (parts(replacement), flags.contains('g'));
         let start = pattern.strip_suffix(".*$").filter(|start| {
             let has_flags = start.replace("(?:", "").contains("(?");
             let is_whole = start.starts_with('^') && !start.contains('|') && !start.ends_with('\\') && !has_flags;
-            is_whole && !is_global && flags.is_empty() && parts == [Part::Group(1)]
+            is_whole && !is_global && flags.is_empty() && parts == [ReplacementPart::Group(1)]
         });
         let start = match start {
             // A class that is open takes the `.` and the `*` as they are, and the start alone is no expression then.
@@ -174,8 +174,8 @@ impl Replacing {
             let mut new = String::new();
             for part in parts {
                 new.push_str(match part {
-                    Part::Text(text) => text,
-                    Part::Group(number) => found.get(*number).map_or("", |group| group.as_str()),
+                    ReplacementPart::Text(text) => text,
+                    ReplacementPart::Group(number) => found.get(*number).map_or("", |group| group.as_str()),
                 });
             }
             new
@@ -193,7 +193,7 @@ fn compiled(expression: &str) -> Result<Regex> {
 
 /// The parts of a replacement: `\1` to `\9` are groups, `\&` is all that was matched, `\\` a backslash; any other backslash is
 /// itself.
-fn parts(replacement: &str) -> Vec<Part> {
+fn parts(replacement: &str) -> Vec<ReplacementPart> {
     let (mut parts, mut text) = (Vec::new(), String::new());
     let mut letters = replacement.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -206,9 +206,9 @@ fn parts(replacement: &str) -> Vec<Part> {
             ('\\', Some(number)) => {
                 letters.next();
                 if !text.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut text)));
+                    parts.push(ReplacementPart::Text(std::mem::take(&mut text)));
                 }
-                parts.push(Part::Group(number as usize));
+                parts.push(ReplacementPart::Group(number as usize));
             }
             ('\\', None) => {
                 letters.next_if_eq(&'\\');
@@ -218,7 +218,7 @@ fn parts(replacement: &str) -> Vec<Part> {
         }
     }
     if !text.is_empty() {
-        parts.push(Part::Text(text));
+        parts.push(ReplacementPart::Text(text));
     }
     parts
 }
@@ -229,12 +229,12 @@ mod tests {
 
     #[test]
     fn replacements_are_read() {
-        let text = |text: &str| Part::Text(text.to_owned());
+        let text = |text: &str| ReplacementPart::Text(text.to_owned());
         for (replacement, expected) in [
             ("a", vec![text("a")]),
             ("", vec![]),
-            ("[\\1\\1]\\\\", vec![text("["), Part::Group(1), Part::Group(1), text("]\\")]),
-            ("\\&", vec![Part::Group(0)]),
+            ("[\\1\\1]\\\\", vec![text("["), ReplacementPart::Group(1), ReplacementPart::Group(1), text("]\\")]),
+            ("\\&", vec![ReplacementPart::Group(0)]),
             ("\\\\1", vec![text("\\1")]),
             ("\\0\\x\\", vec![text("\\0\\x\\")]),
             ("$1", vec![text("$1")]),
@@ -251,8 +251,8 @@ mod tests {
         let texts = ["", "a", "ab", "abb\nc", "ba", "xa", "a(", "a..", "\na", "äb"];
         let mut starts = 0;
         for pattern in patterns {
-            let Ok(mut fast) = Replacing::new(pattern, "\\1", "") else { continue };
-            let mut slow = Replacing { start: None, ..Replacing::new(pattern, "\\1", "").unwrap() };
+            let Ok(mut fast) = Replacement::new(pattern, "\\1", "") else { continue };
+            let mut slow = Replacement { start: None, ..Replacement::new(pattern, "\\1", "").unwrap() };
             starts += usize::from(fast.start.is_some());
             for text in texts {
                 assert_eq!(fast.replace(text), slow.replace(text), "{pattern} of {text:?}");

@@ -1,10 +1,10 @@
 //! Texts that are written in parts: `'a'` and `'b'` on two lines are the one text `'ab'`. The parser would take the second for an
 //! alias. On one line SQL does not have them.
 
+use crate::sql::dialect::Gingham;
 use crate::sql::places::position;
-use crate::sql::tokens::tokens;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace};
 use gingham_storage::{Problem, SqlState};
 
 /// What stands between two texts.
@@ -85,8 +85,8 @@ fn put_together(before: &mut TokenWithSpan, part: &TokenWithSpan) -> Result<()> 
         }
         Token::EscapedStringLiteral(text) => {
             let written = format!("E'{}'", more.replace('\'', "''"));
-            match tokens(&written)?.first().map(|own| &own.token) {
-                Some(Token::EscapedStringLiteral(more)) => text.push_str(more),
+            match Tokenizer::new(&Gingham, &written).tokenize().as_deref() {
+                Ok([Token::EscapedStringLiteral(more)]) => text.push_str(more),
                 _ => text.push_str(more),
             }
         }

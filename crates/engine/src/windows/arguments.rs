@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 /// The functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum CountingFunction {
     Lag,
     Lead,
     Nth,
     Ntile,
 }
 
-impl Kind {
+impl CountingFunction {
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "lag" => Self::Lag,
@@ -55,7 +55,7 @@ impl Kind {
 /// A window function with one of ours in its place where DataFusion's can't have its arguments.
 pub(crate) fn with_arguments(call: WindowFunction, schema: &DFSchema) -> Result<WindowFunction> {
     let WindowFunctionDefinition::WindowUDF(own) = &call.fun else { return Ok(call) };
-    let Some(kind) = Kind::of(own.name()) else { return Ok(call) };
+    let Some(kind) = CountingFunction::of(own.name()) else { return Ok(call) };
     let arguments = &call.params.args;
     let differs = |at: usize| arguments.get(at).is_some_and(|own| !own.column_refs().is_empty() || own.is_volatile());
     let types = arguments.iter().map(|own| own.get_type(schema)).collect::<Result<Vec<_>>>()?;
@@ -77,7 +77,7 @@ pub(crate) fn with_arguments(call: WindowFunction, schema: &DFSchema) -> Result<
             crate::type_name::type_name(&types[kind.count()])
         );
     }
-    if matches!(kind, Kind::Lag | Kind::Lead) {
+    if matches!(kind, CountingFunction::Lag | CountingFunction::Lead) {
         arguments.resize_with(2.max(arguments.len()), || lit(1_i64));
         if let [value, _, other] = types.as_slice() {
             let is_small = matches!(&arguments[2], Expr::Literal(..)) && value.is_integer() && other.is_integer();
@@ -110,7 +110,7 @@ pub(crate) fn with_arguments(call: WindowFunction, schema: &DFSchema) -> Result<
 /// One of the functions, for DataFusion.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OfColumns {
-    kind: Kind,
+    kind: CountingFunction,
     signature: Signature,
 }
 
@@ -124,12 +124,12 @@ impl WindowUDFImpl for OfColumns {
     }
 
     fn partition_evaluator(&self, _: PartitionEvaluatorArgs) -> Result<Box<dyn PartitionEvaluator>> {
-        Ok(Box::new(Partition { kind: self.kind, row: 0 }))
+        Ok(Box::new(PartitionRows { kind: self.kind, row: 0 }))
     }
 
     fn field(&self, arguments: WindowUDFFieldArgs) -> Result<FieldRef> {
         let data_type = match self.kind {
-            Kind::Ntile => DataType::UInt64,
+            CountingFunction::Ntile => DataType::UInt64,
             _ => arguments.input_fields().first().map_or(DataType::Null, |field| field.data_type().clone()),
         };
         Ok(Arc::new(Field::new(arguments.name(), data_type, true)))
@@ -138,20 +138,20 @@ impl WindowUDFImpl for OfColumns {
 
 /// The function over one partition.
 #[derive(Debug)]
-struct Partition {
-    kind: Kind,
+struct PartitionRows {
+    kind: CountingFunction,
     /// The row that is asked for next: frames are asked for one after the other.
     row: usize,
 }
 
-impl PartitionEvaluator for Partition {
+impl PartitionEvaluator for PartitionRows {
     fn evaluate_all(&mut self, values: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         let counts = cast(&values[self.kind.count()], &DataType::Int64)?;
         let counts = counts.as_primitive::<Int64Type>();
-        if self.kind == Kind::Ntile {
+        if self.kind == CountingFunction::Ntile {
             return tiles(counts, rows);
         }
-        let sign = if self.kind == Kind::Lag { -1 } else { 1 };
+        let sign = if self.kind == CountingFunction::Lag { -1 } else { 1 };
         // A row of the partition; a row behind it for the value of that row where there is none; or NULL.
         let place = |(row, count): (usize, Option<i64>)| {
             let there = i64::try_from(row).ok()?.checked_add(count?.saturating_mul(sign));
@@ -187,7 +187,7 @@ impl PartitionEvaluator for Partition {
     }
 
     fn uses_window_frame(&self) -> bool {
-        self.kind == Kind::Nth
+        self.kind == CountingFunction::Nth
     }
 }
 
