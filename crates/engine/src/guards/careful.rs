@@ -5,19 +5,21 @@ use arrow::array::{
 };
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::kernels::boolean::{and_kleene, or_kleene};
-use arrow::compute::{filter_record_batch, is_null, not, take};
+use arrow::compute::kernels::zip::zip;
+use arrow::compute::{and, filter_record_batch, not, take};
 use arrow::datatypes::{Field, Schema};
 use datafusion::common::internal_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column};
+use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, InListExpr, Literal};
 use std::sync::Arc;
 
 /// Whether an expression has parts that are not asked of every row.
 pub(super) fn has_conditions(expression: &Arc<dyn PhysicalExpr>) -> bool {
     junction(expression).is_some()
         || expression.is::<CaseExpr>()
+        || computed_list(expression).is_some()
         || expression.children().into_iter().any(has_conditions)
 }
 
@@ -25,6 +27,12 @@ pub(super) fn has_conditions(expression: &Arc<dyn PhysicalExpr>) -> bool {
 fn junction(expression: &Arc<dyn PhysicalExpr>) -> Option<(&BinaryExpr, Operator)> {
     let binary = expression.downcast_ref::<BinaryExpr>()?;
     matches!(binary.op(), Operator::And | Operator::Or).then_some((binary, *binary.op()))
+}
+
+/// An IN whose list has values that are computed.
+fn computed_list(expression: &Arc<dyn PhysicalExpr>) -> Option<&InListExpr> {
+    let list = expression.downcast_ref::<InListExpr>()?;
+    list.list().iter().any(|entry| !entry.is::<Literal>()).then_some(list)
 }
 
 /// The values of an expression for the rows of a batch.
@@ -38,7 +46,14 @@ pub(super) fn careful(expression: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -
     if let Some(case) = expression.downcast_ref::<CaseExpr>() {
         return chosen(case, expression, batch);
     }
-    // The parts that have conditions become columns beside those of the batch.
+    if let Some(list) = computed_list(expression) {
+        return listed(list, batch);
+    }
+    by_parts(expression, batch)
+}
+
+/// An expression over parts that have conditions: these become columns beside those of the batch.
+fn by_parts(expression: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<ArrayRef> {
     let mut columns = batch.columns().to_vec();
     let mut fields = batch.schema().fields().to_vec();
     let mut children = Vec::new();
@@ -76,22 +91,24 @@ fn is_true(truths: &BooleanArray) -> BooleanArray {
     BooleanArray::new(values, None)
 }
 
-/// AND and OR: the right side for rows that the left one does not decide. Where the left is NULL, a right side that fails
-/// leaves it NULL.
+/// AND and OR: the right side for rows that the left one does not decide. A NULL decides neither.
 fn joined(binary: &BinaryExpr, operator: Operator, batch: &RecordBatch) -> Result<ArrayRef> {
     let left = careful(binary.left(), batch)?;
     let left = truths(&left)?;
-    let passed = if operator == Operator::And { is_true(left) } else { is_true(&not(left)?) };
-    let passed: ArrayRef = Arc::new(passed);
-    let right = where_true(&passed, batch, |rows| careful(binary.right(), rows))?;
-    let unknown: ArrayRef = Arc::new(is_null(left)?);
-    let of_unknown = where_true(&unknown, batch, |rows| match careful(binary.right(), rows) {
-        Ok(values) => Ok(values),
-        Err(_) => Ok(new_null_array(&arrow::datatypes::DataType::Boolean, rows.num_rows())),
-    })?;
-    let right = arrow::compute::kernels::zip::zip(truths(&unknown)?, &of_unknown, &right)?;
+    let decided = if operator == Operator::And { is_true(&not(left)?) } else { is_true(left) };
+    let right = where_true(&not(&decided)?, batch, binary.right(), careful)?;
     let right = truths(&right)?;
     Ok(Arc::new(if operator == Operator::And { and_kleene(left, right)? } else { or_kleene(left, right)? }))
+}
+
+/// Where a condition holds, of WHERE and ON: a part behind AND is asked of those rows alone for which all parts before it are
+/// true. For the others the whole is not true, whether they are false or NULL.
+pub(super) fn held(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<ArrayRef> {
+    let Some((binary, Operator::And)) = junction(condition) else { return careful(condition, batch) };
+    let left = held(binary.left(), batch)?;
+    let left = truths(&left)?;
+    let right = where_true(&is_true(left), batch, binary.right(), held)?;
+    Ok(Arc::new(and_kleene(left, truths(&right)?)?))
 }
 
 /// CASE: each condition for the rows that none before it took, each result for the rows that its condition takes.
@@ -104,40 +121,66 @@ fn chosen(case: &CaseExpr, whole: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -
             Some(base) => Arc::new(BinaryExpr::new(Arc::clone(base), Operator::Eq, Arc::clone(when))),
             None => Arc::clone(when),
         };
-        let rows: ArrayRef = Arc::new(left.clone());
-        let holds = where_true(&rows, batch, |rows| careful(&condition, rows))?;
+        let holds = where_true(&left, batch, &condition, careful)?;
         let holds = is_true(truths(&holds)?);
-        let taken: ArrayRef = Arc::new(holds.clone());
-        let results = where_true(&taken, batch, |rows| careful(then, rows))?;
-        values = arrow::compute::kernels::zip::zip(&holds, &results, &values)?;
-        left = arrow::compute::and(&left, &not(&holds)?)?;
+        let results = where_true(&holds, batch, then, careful)?;
+        values = zip(&holds, &results, &values)?;
+        left = and(&left, &not(&holds)?)?;
     }
     if let Some(otherwise) = case.else_expr() {
-        let rows: ArrayRef = Arc::new(left.clone());
-        let results = where_true(&rows, batch, |rows| careful(otherwise, rows))?;
-        values = arrow::compute::kernels::zip::zip(&left, &results, &values)?;
+        let results = where_true(&left, batch, otherwise, careful)?;
+        values = zip(&left, &results, &values)?;
     }
     Ok(values)
 }
 
-/// The values that `evaluate` gives for the rows where `condition` is true; NULL for the others.
+/// IN: the constants of the list first, then one computed value after the other, each for the rows that none before it is equal to.
+fn listed(list: &InListExpr, batch: &RecordBatch) -> Result<ArrayRef> {
+    let (constants, computed): (Vec<_>, Vec<_>) = list.list().iter().cloned().partition(|entry| entry.is::<Literal>());
+    let all = (!constants.is_empty()).then_some(constants).into_iter().chain(computed.into_iter().map(|one| vec![one]));
+    let mut found = BooleanArray::from(vec![false; batch.num_rows()]);
+    for entries in all {
+        let part = InListExpr::try_new(Arc::clone(list.expr()), entries, false, &batch.schema())?;
+        let asked = not(&is_true(&found))?;
+        let holds = where_true(&asked, batch, &(Arc::new(part) as Arc<dyn PhysicalExpr>), by_parts)?;
+        found = or_kleene(&found, truths(&holds)?)?;
+    }
+    Ok(Arc::new(if list.negated() { not(&found)? } else { found }))
+}
+
+/// The values that `evaluate` gives of an expression for the rows that are `asked`; NULL for the others. Where nobody is asked
+/// nothing is evaluated, since constants can fail without rows.
 pub(super) fn where_true(
-    condition: &ArrayRef,
+    asked: &BooleanArray,
     batch: &RecordBatch,
-    evaluate: impl FnOnce(&RecordBatch) -> Result<ArrayRef>,
+    expression: &Arc<dyn PhysicalExpr>,
+    evaluate: fn(&Arc<dyn PhysicalExpr>, &RecordBatch) -> Result<ArrayRef>,
 ) -> Result<ArrayRef> {
-    let taken = is_true(truths(condition)?);
-    let values = evaluate(&filter_record_batch(batch, &taken)?)?;
+    let asked = is_true(asked);
+    if asked.true_count() == 0 {
+        return Ok(new_null_array(&expression.data_type(&batch.schema())?, batch.num_rows()));
+    }
+    let values = evaluate(expression, &filter_record_batch(batch, &asked)?)?;
     let mut next = 0;
-    let places: UInt32Array = taken
+    let places: UInt32Array = asked
         .values()
         .iter()
-        .map(|taken| {
-            next += u32::from(taken);
-            taken.then(|| next - 1)
+        .map(|asked| {
+            next += u32::from(asked);
+            asked.then(|| next - 1)
         })
         .collect();
     Ok(take(&values, &places, None)?)
+}
+
+/// The values of an expression for the rows where a condition holds; NULL for the others.
+pub(super) fn filtered(
+    expression: &Arc<dyn PhysicalExpr>,
+    filter: &Arc<dyn PhysicalExpr>,
+    batch: &RecordBatch,
+) -> Result<ArrayRef> {
+    let holds = careful(filter, batch)?;
+    where_true(truths(&holds)?, batch, expression, careful)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! An expression that is evaluated anew, with care, when evaluating it at once fails.
 
-use crate::guards::careful::{careful, where_true};
+use crate::guards::careful::{careful, filtered, held};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::internal_err;
@@ -11,31 +11,41 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The expression, and for the argument of an aggregate the FILTER that says which rows it is asked of: of the others it
-/// may be anything.
+/// What an expression is evaluated for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Wanted {
+    /// Its value, for all rows.
+    Value,
+    /// Whether it holds, as a condition of WHERE or ON: NULL is as good as false.
+    Condition,
+    /// Its value where the FILTER of an aggregate holds: of the other rows it may be anything.
+    Filtered(Arc<dyn PhysicalExpr>),
+}
+
+/// The expression, and what it is wanted for.
 #[derive(Debug, Eq)]
 pub(super) struct Guarded {
     inner: Arc<dyn PhysicalExpr>,
-    filter: Option<Arc<dyn PhysicalExpr>>,
+    wanted: Wanted,
 }
 
 // What the compiler would derive moves out of a reference.
 impl PartialEq for Guarded {
     fn eq(&self, other: &Self) -> bool {
-        self.inner.eq(&other.inner) && self.filter.eq(&other.filter)
+        self.inner.eq(&other.inner) && self.wanted.eq(&other.wanted)
     }
 }
 
 impl Guarded {
-    pub(super) fn new(inner: Arc<dyn PhysicalExpr>, filter: Option<Arc<dyn PhysicalExpr>>) -> Self {
-        Self { inner, filter }
+    pub(super) fn new(inner: Arc<dyn PhysicalExpr>, wanted: Wanted) -> Self {
+        Self { inner, wanted }
     }
 }
 
 impl Hash for Guarded {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.inner.hash(state);
-        self.filter.hash(state);
+        self.wanted.hash(state);
     }
 }
 
@@ -63,21 +73,29 @@ impl PhysicalExpr for Guarded {
         if at_once.is_ok() {
             return at_once;
         }
-        let values = match &self.filter {
-            Some(filter) => where_true(&careful(filter, batch)?, batch, |rows| careful(&self.inner, rows))?,
-            None => careful(&self.inner, batch)?,
+        let values = match &self.wanted {
+            Wanted::Value => careful(&self.inner, batch)?,
+            Wanted::Condition => held(&self.inner, batch)?,
+            Wanted::Filtered(filter) => filtered(&self.inner, filter, batch)?,
         };
         Ok(ColumnarValue::Array(values))
     }
 
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        std::iter::once(&self.inner).chain(&self.filter).collect()
+        match &self.wanted {
+            Wanted::Value | Wanted::Condition => vec![&self.inner],
+            Wanted::Filtered(filter) => vec![&self.inner, filter],
+        }
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         let mut children = children.into_iter();
         let Some(inner) = children.next() else { return internal_err!("a guarded expression without one") };
-        Ok(Arc::new(Self::new(inner, children.next())))
+        let wanted = match children.next() {
+            Some(filter) => Wanted::Filtered(filter),
+            None => self.wanted.clone(),
+        };
+        Ok(Arc::new(Self::new(inner, wanted)))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

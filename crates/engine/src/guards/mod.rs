@@ -3,7 +3,8 @@
 //! DataFusion turns CASE into AND and OR, and computes both sides of these, and the arguments of an aggregate with FILTER,
 //! for all rows of a batch, so that `CASE WHEN y <> 0 THEN 10 / y > 4 ELSE false END` divides by zero. Computing only
 //! what is asked for would slow every such expression down. So expressions are evaluated as DataFusion does, and only if
-//! that fails are they evaluated again, with conditions first and the rest for the rows that they let through.
+//! that fails are they evaluated again, with conditions first and the rest for the rows that they let through. So a row's answer,
+//! or its error, is the same whatever rows are in its batch.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! The expressions of a physical plan that are guarded: those with conditions, and arguments of aggregates with FILTER.
 
 use crate::guards::careful::has_conditions;
-use crate::guards::guarded::Guarded;
+use crate::guards::guarded::{Guarded, Wanted};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
@@ -20,6 +20,7 @@ use datafusion::physical_plan::joins::{
 };
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use std::sync::Arc;
 
 /// The rule; it runs last, since rules behind it would not know what a guarded expression is.
@@ -47,7 +48,7 @@ impl PhysicalOptimizerRule for GuardExpressions {
 /// The operator with guarded expressions; `None` when it has none to guard.
 fn guarded(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        let Some(predicate) = guard(filter.predicate()) else { return Ok(None) };
+        let Some(predicate) = guard(filter.predicate(), Wanted::Condition) else { return Ok(None) };
         return Ok(Some(Arc::new(FilterExecBuilder::from(filter).with_predicate(predicate).build()?)));
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
@@ -67,13 +68,21 @@ fn guarded(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
         return in_sort(sort);
     }
+    if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
+        return Ok(in_merge(merge));
+    }
     Ok(None)
 }
 
 /// The expression with a guard, where it needs one.
-fn guard(expression: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+fn guard(expression: &Arc<dyn PhysicalExpr>, wanted: Wanted) -> Option<Arc<dyn PhysicalExpr>> {
     let needs = !expression.is::<Guarded>() && has_conditions(expression) && may_fail(expression);
-    needs.then(|| Arc::new(Guarded::new(Arc::clone(expression), None)) as Arc<dyn PhysicalExpr>)
+    needs.then(|| Arc::new(Guarded::new(Arc::clone(expression), wanted)) as Arc<dyn PhysicalExpr>)
+}
+
+/// The expression with a guard of its value, where it needs one.
+fn guard_value(expression: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+    guard(expression, Wanted::Value)
 }
 
 /// Whether evaluating an expression may be an error: anything but what is known to answer for all values.
@@ -94,7 +103,7 @@ fn may_fail(expression: &Arc<dyn PhysicalExpr>) -> bool {
 }
 
 fn in_projection(projection: &ProjectionExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let guards: Vec<_> = projection.expr().iter().map(|own| guard(&own.expr)).collect();
+    let guards: Vec<_> = projection.expr().iter().map(|own| guard_value(&own.expr)).collect();
     if guards.iter().all(Option::is_none) {
         return Ok(None);
     }
@@ -108,22 +117,34 @@ fn in_projection(projection: &ProjectionExec) -> Result<Option<Arc<dyn Execution
 }
 
 fn in_join_filter(filter: &JoinFilter) -> Option<JoinFilter> {
-    let guard = guard(filter.expression())?;
+    let guard = guard(filter.expression(), Wanted::Condition)?;
     Some(JoinFilter::new(guard, filter.column_indices().to_vec(), Arc::clone(filter.schema())))
 }
 
 fn in_sort(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let guards: Vec<_> = sort.expr().iter().map(|term| guard(&term.expr)).collect();
+    let Some(order) = in_order(sort.expr()) else { return Ok(None) };
+    let own = SortExec::new(order, Arc::clone(sort.input())).with_fetch(sort.fetch());
+    Ok(Some(Arc::new(own.with_preserve_partitioning(sort.preserve_partitioning()))))
+}
+
+/// It computes what it orders by once more.
+fn in_merge(merge: &SortPreservingMergeExec) -> Option<Arc<dyn ExecutionPlan>> {
+    let order = in_order(merge.expr())?;
+    let own = SortPreservingMergeExec::new(order, Arc::clone(merge.input())).with_fetch(merge.fetch());
+    Some(Arc::new(own))
+}
+
+/// The order with guards, where it needs some.
+fn in_order(order: &LexOrdering) -> Option<LexOrdering> {
+    let guards: Vec<_> = order.iter().map(|term| guard_value(&term.expr)).collect();
     if guards.iter().all(Option::is_none) {
-        return Ok(None);
+        return None;
     }
-    let terms = sort.expr().iter().zip(guards).map(|(term, guard)| PhysicalSortExpr {
+    let terms = order.iter().zip(guards).map(|(term, guard)| PhysicalSortExpr {
         expr: guard.unwrap_or_else(|| Arc::clone(&term.expr)),
         options: term.options,
     });
-    let Some(order) = LexOrdering::new(terms) else { return Ok(None) };
-    let own = SortExec::new(order, Arc::clone(sort.input())).with_fetch(sort.fetch());
-    Ok(Some(Arc::new(own.with_preserve_partitioning(sort.preserve_partitioning()))))
+    LexOrdering::new(terms)
 }
 
 /// Only an aggregation that reads rows: the others read what these gave.
@@ -133,7 +154,7 @@ fn in_aggregate(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPla
     if !reads_rows {
         return Ok(None);
     }
-    let filters: Vec<_> = aggregate.filter_expr().iter().map(|filter| filter.as_ref().and_then(guard)).collect();
+    let filters: Vec<_> = aggregate.filter_expr().iter().map(|filter| filter.as_ref().and_then(guard_value)).collect();
     let mut changed = filters.iter().any(Option::is_some);
     let filters: Vec<_> =
         filters.into_iter().zip(aggregate.filter_expr()).map(|(own, old)| own.or(old.clone())).collect();
@@ -159,7 +180,7 @@ fn in_aggregate(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPla
 }
 
 fn groups_guarded(groups: &PhysicalGroupBy) -> Option<PhysicalGroupBy> {
-    let guards: Vec<_> = groups.expr().iter().map(|(group, _)| guard(group)).collect();
+    let guards: Vec<_> = groups.expr().iter().map(|(group, _)| guard_value(group)).collect();
     guards.iter().any(Option::is_some).then(|| {
         let own = groups.expr().iter().zip(guards);
         let own = own.map(|((group, name), guard)| (guard.unwrap_or_else(|| Arc::clone(group)), name.clone()));
@@ -182,9 +203,10 @@ fn call_guarded(
     let mut put = |expression: Arc<dyn PhysicalExpr>| {
         let guarded = match filter {
             Some(filter) if may_fail(&expression) => {
-                Some(Arc::new(Guarded::new(Arc::clone(&expression), Some(Arc::clone(filter)))) as Arc<dyn PhysicalExpr>)
+                let wanted = Wanted::Filtered(Arc::clone(filter));
+                Some(Arc::new(Guarded::new(Arc::clone(&expression), wanted)) as Arc<dyn PhysicalExpr>)
             }
-            _ => guard(&expression),
+            _ => guard_value(&expression),
         };
         changed |= guarded.is_some();
         guarded.unwrap_or(expression)

@@ -1,6 +1,5 @@
 //! Fixes of what DataFusion does otherwise than SQL says. Each file says what shows it, and `tests/engine/upstream.rs` asks plain
-//! DataFusion for it; not of `unwaited_joins`, which would wait for ever, nor
-//! of `computed_equalities`, which needs the sorts of a partitioned scan (`tests/sql/queries/frames.slt` asks Gingham).
+//! DataFusion for it; not of `unwaited_joins`, which would wait for ever.
 //!
 //! | file | what |
 //! |---|---|
