@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::casts::nested::TimesWithin;
-use crate::casts::{numbers, temporal};
+use crate::casts::{bytes, numbers, temporal};
 use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, IntervalUnit};
@@ -39,9 +39,12 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
         (from, to) if from == to => false,
         (from, to) if from.is_string() => {
             let is_decimal = matches!(to, DataType::Decimal128(..));
-            is_temporal(to) || to.is_floating() || to.is_integer() || is_decimal || *to == DataType::Boolean
+            let is_number = to.is_floating() || to.is_integer() || is_decimal;
+            is_temporal(to) || is_number || to.is_binary() || *to == DataType::Boolean
         }
-        (from, to) if to.is_string() => is_temporal(from) || from.is_floating() || TIMES.are_in(from),
+        (from, to) if to.is_string() => {
+            is_temporal(from) || from.is_floating() || from.is_binary() || TIMES.are_in(from)
+        }
         (DataType::Float64, DataType::Float32) => true,
         (DataType::Float32 | DataType::Float64, to) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
         // DataFusion would compare what is cast with what a constant was before it was.
@@ -68,12 +71,17 @@ pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Res
     if values.data_type().is_string() {
         let texts = arrow::compute::cast(values, &DataType::Utf8View)?;
         let texts: &StringViewArray = texts.as_string_view();
-        return if is_temporal(to) { temporal::read(texts, to, failing) } else { numbers::read(texts, to, failing) };
+        return match to {
+            to if is_temporal(to) => temporal::read(texts, to, failing),
+            to if to.is_binary() => bytes::read(texts, to, failing),
+            to => numbers::read(texts, to, failing),
+        };
     }
     if to.is_string() {
         let texts = match values.data_type() {
             from if is_temporal(from) => temporal::write(values)?,
             from if TIMES.are_in(from) => TIMES.written(values)?,
+            from if from.is_binary() => bytes::write(values)?,
             _ => numbers::write_floats(values)?,
         };
         return Ok(arrow::compute::cast(&texts, to)?);

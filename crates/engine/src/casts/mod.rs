@@ -1,14 +1,15 @@
 //! Casts as PostgreSQL has them, where DataFusion's read, round or write otherwise: dates and times from text and as text,
-//! floats as text, fractions to integers, floats and texts to decimals.
+//! floats as text, bytes from text and as text, fractions to integers, floats and texts to decimals.
 //!
 //! | file | what |
 //! |---|---|
 //! | `rule` | puts these casts in the place of DataFusion's |
 //! | `convert` | one array to another type |
-//! | `temporal`, `numbers` | the loops |
+//! | `temporal`, `numbers`, `bytes` | the loops |
 //! | `decimals` | a text as a decimal |
 //! | `nested` | lists and records as text |
 
+mod bytes;
 mod convert;
 mod decimals;
 mod nested;
@@ -16,6 +17,7 @@ mod numbers;
 mod rule;
 mod temporal;
 
+pub(crate) use bytes::bytes_of;
 pub(crate) use convert::{Failing, convert};
 pub(crate) use decimals::decimal_of_text;
 pub(crate) use rule::{CAST, OwnCasts};

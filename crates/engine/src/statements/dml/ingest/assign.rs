@@ -4,14 +4,13 @@
 //! REAL or DOUBLE, to the digits of a DECIMAL, and to the unit of a TIMESTAMP or TIME.
 
 use crate::Result;
-use crate::casts::{Failing, convert};
+use crate::casts::{Failing, bytes_of, convert};
 use crate::statements::dml::ingest::floats::one_zero;
 use crate::statements::dml::ingest::value::{ValueKind, kind, quote, show};
-use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewArray};
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, TimeUnit, TimestampMicrosecondType};
 use gingham_storage::{LogicalType, Problem, SqlState};
-use std::sync::Arc;
 
 /// A value that a column can't keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +32,7 @@ pub(crate) fn assign(values: &ArrayRef, target: &LogicalType) -> Result<Result<A
     if *values.data_type() == arrow {
         return Ok(Ok(one_zero(values)));
     }
-    let kept = match (kind(values.data_type()), target) {
-        (Some(ValueKind::Text), LogicalType::Binary) => binary(&cast(values, &DataType::Utf8View)?),
-        _ => cast(values, &arrow)?,
-    };
+    let kept = cast(values, &arrow)?;
     let unfit = [lost(values, &kept), infinite(values, &kept)].into_iter().flatten().min();
     // A value that is gone has lost a part too.
     let cut = inexact(values, &kept)?.filter(|cut| unfit.is_none_or(|unfit| *cut < unfit));
@@ -50,28 +46,6 @@ pub(crate) fn assign(values: &ArrayRef, target: &LogicalType) -> Result<Result<A
 /// A cast in which a value that does not fit becomes NULL.
 fn cast(values: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     Ok(convert(values, target, Failing::Null)?)
-}
-
-/// Text as bytes: hexadecimal after `\x`, the form in which results and COPY write BINARY, otherwise the text's own.
-fn binary(texts: &ArrayRef) -> ArrayRef {
-    let texts: &StringViewArray = texts.as_string_view();
-    let mut bytes = BinaryViewBuilder::with_capacity(texts.len());
-    for text in texts {
-        match text.map(|text| (text, text.strip_prefix("\\x"))) {
-            Some((_, Some(digits))) => bytes.append_option(unhexed(digits.as_bytes())),
-            Some((text, None)) => bytes.append_value(text),
-            None => bytes.append_null(),
-        }
-    }
-    Arc::new(bytes.finish())
-}
-
-/// The bytes that pairs of hexadecimal digits stand for.
-fn unhexed(digits: &[u8]) -> Option<Vec<u8>> {
-    let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
-    let (pairs, odd) = digits.as_chunks::<2>();
-    odd.is_empty().then_some(())?;
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
 }
 
 /// The first row whose value is present before a cast and not after.
@@ -143,6 +117,9 @@ fn loss(values: &ArrayRef, row: usize, target: &LogicalType) -> Problem {
 fn misfit(values: &ArrayRef, row: usize, target: &LogicalType) -> Problem {
     let shown = quote(&show(values, row));
     let is_text = kind(values.data_type()) == Some(ValueKind::Text);
+    if let (true, LogicalType::Binary, Err(problem)) = (is_text, target, bytes_of(&show(values, row))) {
+        return problem;
+    }
     let numeric = matches!(
         target,
         LogicalType::Int(_)
@@ -165,6 +142,7 @@ fn misfit(values: &ArrayRef, row: usize, target: &LogicalType) -> Problem {
 mod tests {
     use super::*;
     use arrow::array::{BooleanArray, Date64Array, Float64Array, Int64Array, StringArray, TimestampSecondArray};
+    use std::sync::Arc;
 
     fn problem(values: ArrayRef, target: &LogicalType) -> Option<(usize, String)> {
         assign(&values, target).unwrap().err().map(|misfit| (misfit.row, misfit.problem.text))
@@ -219,14 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_come_back_from_their_text() {
+    fn bytes_are_read_from_their_text() {
         let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("\\x00fF"), None, Some("\\x"), Some("é")]));
         let found = assign(&texts, &LogicalType::Binary).unwrap().unwrap();
         let found: Vec<_> = found.as_binary_view().iter().collect();
         assert_eq!(found, [Some(&b"\x00\xff"[..]), None, Some(b""), Some("é".as_bytes())]);
-        for wrong in ["\\x0", "\\x0g", "\\x+1"] {
-            let (_, text) = problem(Arc::new(StringArray::from(vec![wrong])), &LogicalType::Binary).unwrap();
-            assert_eq!(text, format!("value '{wrong}' is not a valid BINARY"));
-        }
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["\\x00", "\\x0g"]));
+        let (row, text) = problem(texts, &LogicalType::Binary).unwrap();
+        assert_eq!((row, &*text), (1, "value '\\x0g' is not a valid BINARY: 'g' is no hexadecimal digit"));
     }
 }
