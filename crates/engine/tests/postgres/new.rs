@@ -19,7 +19,7 @@ const PER_WORLD: usize = 40;
 const PER_FILE: usize = 500;
 
 /// Schemas with a large table, which take most of the replay's time, of those that are stored.
-const MOST_LARGE: usize = 4;
+const MOST_LARGE: usize = 2;
 
 /// What the script of such a schema has.
 const SERIES: &str = "FROM generate_series(1, 70000)";
