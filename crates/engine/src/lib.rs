@@ -31,6 +31,7 @@
 pub mod advisor;
 mod arithmetic;
 mod bind;
+mod bytes;
 mod casts;
 mod compile;
 mod connection;

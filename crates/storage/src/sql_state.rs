@@ -111,6 +111,8 @@ states! {
     InvalidDatetimeFormat = "22007",
     /// A date or time that is not in the calendar, or out of range.
     DatetimeFieldOverflow = "22008",
+    /// A part with a negative length.
+    SubstringError = "22011",
     /// A division by zero.
     DivisionByZero = "22012",
     /// A window's frame that begins or ends at a negative distance.
@@ -133,6 +135,8 @@ states! {
     InvalidRegularExpression = "2201B",
     /// The logarithm of a number that has none.
     InvalidArgumentForLogarithm = "2201E",
+    /// A place that a value does not have.
+    ArraySubscriptError = "2202E",
     /// A text that is no value of the type.
     InvalidTextRepresentation = "22P02",
     /// A file that is not what it should be.

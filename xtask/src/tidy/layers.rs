@@ -64,6 +64,7 @@ const RULES: &[Rules] = &[
             "temporal",
             "percentiles",
             "casts",
+            "bytes",
             "text",
             "for_arrow",
             "recording",

@@ -17,7 +17,7 @@ mod numbers;
 mod rule;
 mod temporal;
 
-pub(crate) use bytes::bytes_of;
+pub(crate) use bytes::{bytes_of, hex, unescaped, unhexed};
 pub(crate) use convert::{Failing, convert};
 pub(crate) use decimals::decimal_of_text;
 pub(crate) use rule::{CAST, OwnCasts};

@@ -11,9 +11,12 @@
 //! | `rule` | which expressions of a plan are guarded |
 //! | `guarded` | an expression with a second, careful evaluation |
 //! | `careful` | that evaluation |
+//! | `windows` | what windows are over, computed where a guard can be |
 
 mod careful;
 mod guarded;
 mod rule;
+mod windows;
 
-pub(crate) use rule::GuardExpressions;
+pub(crate) use rule::{GuardExpressions, guarded_alone};
+pub(crate) use windows::GuardedWindows;

@@ -80,6 +80,11 @@ fn guard(expression: &Arc<dyn PhysicalExpr>, wanted: Wanted) -> Option<Arc<dyn P
     needs.then(|| Arc::new(Guarded::new(Arc::clone(expression), wanted)) as Arc<dyn PhysicalExpr>)
 }
 
+/// An expression that is evaluated outside of a plan, with a guard where it needs one.
+pub(crate) fn guarded_alone(expression: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+    guard_value(&expression).unwrap_or(expression)
+}
+
 /// The expression with a guard of its value, where it needs one.
 fn guard_value(expression: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
     guard(expression, Wanted::Value)

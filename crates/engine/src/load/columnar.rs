@@ -7,10 +7,11 @@ use crate::load::FileFormat;
 use crate::load::chunks::io;
 use crate::load::sink::{RecordPosition, Sink, run_lanes};
 use crate::{Error, Result};
-use arrow::array::RecordBatch;
+use arrow::array::{Array, RecordBatch};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::ipc::reader::{FileReader, StreamReader};
-use gingham_storage::SqlState;
+use gingham_storage::{LogicalType as ColumnType, SqlState};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{ConvertedType, LogicalType};
 use std::fs::File;
@@ -29,6 +30,8 @@ pub(super) struct Columnar {
     /// What can be decoded by itself, in order.
     pieces: Vec<Piece>,
     bytes: u64,
+    /// Columns of bytes that are texts.
+    texts: Vec<usize>,
 }
 
 /// A row group of a Parquet file, a batch of an IPC file, or a whole IPC stream.
@@ -54,7 +57,13 @@ enum PieceKind {
 impl Columnar {
     /// Reads the schemas and directories of the files.
     pub(super) fn open(files: &[PathBuf], format: FileFormat) -> Result<Self> {
-        let mut all = Self { files: files.to_vec(), schema: Arc::new(Schema::empty()), pieces: Vec::new(), bytes: 0 };
+        let mut all = Self {
+            files: files.to_vec(),
+            schema: Arc::new(Schema::empty()),
+            pieces: Vec::new(),
+            bytes: 0,
+            texts: Vec::new(),
+        };
         for (index, path) in files.iter().enumerate() {
             let length = std::fs::metadata(path).map_err(|error| io(path, &error))?.len();
             if length == 0 {
@@ -78,6 +87,15 @@ impl Columnar {
     /// Columns of the files.
     pub(super) fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The types of the table's columns that the files' columns fill. Bytes for a column of text are texts: not every writer
+    /// marks its texts as such.
+    pub(super) fn fill(&mut self, types: &[ColumnType]) {
+        let columns = self.schema.fields().iter().zip(types).enumerate();
+        let texts =
+            columns.filter(|(_, (field, filled))| field.data_type().is_binary() && filled.to_arrow().is_string());
+        self.texts = texts.map(|(column, _)| column).collect();
     }
 
     /// Bytes of the files.
@@ -152,7 +170,7 @@ impl Columnar {
             if !sink.goes_on()? {
                 return Ok(());
             }
-            let batch = batch?;
+            let batch = self.with_texts(batch?, path, row)?;
             let rows = batch.num_rows() as u64;
             sink.append(lane, run[0].file, &batch, &|index| RecordPosition::Row(row + index as u64))?;
             row += rows;
@@ -162,6 +180,34 @@ impl Columnar {
         }
         sink.advance(left);
         Ok(())
+    }
+
+    /// The batch, whose first record is that of number `first`, with texts where bytes are such.
+    fn with_texts(&self, batch: RecordBatch, path: &Path, first: u64) -> Result<RecordBatch> {
+        if self.texts.is_empty() {
+            return Ok(batch);
+        }
+        let (mut fields, mut columns) = (batch.schema().fields().to_vec(), batch.columns().to_vec());
+        for column in &self.texts {
+            let (bytes, field) = (&columns[*column], &fields[*column]);
+            // What is no text becomes NULL.
+            let texts = cast(&cast(bytes, &DataType::LargeBinary)?, &DataType::LargeUtf8)?;
+            let texts = cast(&texts, &DataType::Utf8View)?;
+            if let Some(row) = (0..bytes.len()).find(|row| texts.is_null(*row) && bytes.is_valid(*row)) {
+                return Err(Error::invalid(
+                    SqlState::CharacterNotInRepertoire,
+                    format!(
+                        "{}, row {}: column '{}' fills a column of text, but its bytes are no UTF-8; load it into BINARY",
+                        path.display(),
+                        first + row as u64,
+                        field.name()
+                    ),
+                ));
+            }
+            fields[*column] = Arc::new(Field::new(field.name(), DataType::Utf8View, field.is_nullable()));
+            columns[*column] = texts;
+        }
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
     }
 
     /// Cuts the pieces into runs of about the same number of bytes.

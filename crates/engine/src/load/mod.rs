@@ -200,7 +200,7 @@ impl Load<'_> {
     }
 
     fn columnar(&self, destination: &Destination, format: FileFormat) -> Result<LoadReport> {
-        let source = Columnar::open(&self.files, format)?;
+        let mut source = Columnar::open(&self.files, format)?;
         let fields = source.schema().fields();
         let definition = match destination {
             Destination::Existing(target) => TableDefinition::clone(&target.table.definition),
@@ -215,6 +215,7 @@ impl Load<'_> {
         };
         let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
         let filled = target::matched(&definition, Some(&names), names.len(), self.listed)?;
+        source.fill(&types_of(&definition, &filled)?);
         let loaded = self.run(destination, definition, &filled, source.bytes(), |threads, sink| {
             source.load(threads, sink).map(|()| true)
         })?;

@@ -1,6 +1,7 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum, exact_average, roundings};
+use crate::bytes::{BytesLike, BytesOperators};
 use crate::casts::OwnCasts;
 use crate::compile::CompilePipelines;
 use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
@@ -11,7 +12,7 @@ use crate::datafusion::fixes::{
 use crate::datafusion::in_order::FramesInOrder;
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
 use crate::equality::OneForm;
-use crate::guards::GuardExpressions;
+use crate::guards::{GuardExpressions, GuardedWindows};
 use crate::optimizer::JoinOrder;
 use crate::percentiles::{WithinGroup, percentiles};
 use crate::recording::clear_workload;
@@ -23,7 +24,7 @@ use crate::table::{CountOnCodes, GatherJoinKeys};
 use crate::temporal::zones::ZONE;
 use crate::unnest::UnnestSubqueries;
 use crate::windows::SlidingAggregates;
-use crate::{functions, temporal};
+use crate::{bytes, functions, temporal};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
@@ -82,19 +83,20 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     builder
         .scalar_functions()
         .get_or_insert_default()
-        .extend(roundings().into_iter().chain(functions::all()).chain(temporal::functions()));
+        .extend(roundings().into_iter().chain(functions::all()).chain(bytes::all()).chain(temporal::functions()));
     builder.scalar_functions().get_or_insert_default().push(clear_workload(&engine.recorder));
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
     builder.expr_planners().get_or_insert_default().insert(1, Arc::new(temporal::TemporalOperators));
     builder.expr_planners().get_or_insert_default().insert(2, Arc::new(OrderedStrings));
     builder.expr_planners().get_or_insert_default().insert(3, Arc::new(WithinGroup));
     builder.expr_planners().get_or_insert_default().insert(4, Arc::new(ConstantRegressions));
+    builder.expr_planners().get_or_insert_default().insert(5, Arc::new(BytesOperators));
     builder.build()
 }
 
 /// DataFusion's rules, type coercion among them, between those of ours that set types and those that need them.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ApproximateWins)];
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ApproximateWins), Arc::new(BytesLike)];
     rules.extend(Analyzer::new().rules);
     rules.extend([
         Arc::new(OwnCasts) as Arc<dyn AnalyzerRule + Send + Sync>,
@@ -103,6 +105,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(SlidingAggregates),
         Arc::new(UnnestSubqueries),
         Arc::new(OneForm),
+        Arc::new(GuardedWindows),
     ]);
     rules
 }

@@ -4,17 +4,18 @@
 use crate::table::like::LikeTest;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, Operator};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use gingham_storage::{ColumnDefinition, ColumnId, ColumnTest, LogicalType, SqlState, TableDefinition, ValueClass};
 use std::sync::Arc;
 
-/// Functions that can be asked for any entry of a dictionary: they do not fail, give NULL for NULL only, and give the
-/// same for the same.
+/// Functions that can be asked for any entry of a dictionary: they do not fail but for arguments that [`can_fail`] looks at, give
+/// NULL for NULL only, and give the same for the same.
 const FUNCTIONS: &[&str] = &[
     "ascii",
     "bit_length",
@@ -109,28 +110,46 @@ fn is_safe(condition: &Expr) -> bool {
         safe &= match part {
             Expr::Column(_) | Expr::Literal(..) | Expr::Like(_) | Expr::SimilarTo(_) | Expr::Not(_) => true,
             Expr::InList(list) => list.list.iter().all(|entry| matches!(entry, Expr::Literal(..))),
-            Expr::BinaryExpr(binary) => matches!(
-                binary.op,
-                Operator::Eq
-                    | Operator::NotEq
-                    | Operator::Lt
-                    | Operator::LtEq
-                    | Operator::Gt
-                    | Operator::GtEq
-                    | Operator::LikeMatch
-                    | Operator::ILikeMatch
-                    | Operator::NotLikeMatch
-                    | Operator::NotILikeMatch
-                    | Operator::RegexMatch
-                    | Operator::RegexIMatch
-                    | Operator::RegexNotMatch
-                    | Operator::RegexNotIMatch
-            ),
+            Expr::BinaryExpr(binary) => match binary.op {
+                Operator::Eq | Operator::NotEq | Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => true,
+                // An entry may be no regular expression, or a pattern with nothing behind its escape character.
+                Operator::LikeMatch
+                | Operator::ILikeMatch
+                | Operator::NotLikeMatch
+                | Operator::NotILikeMatch
+                | Operator::RegexMatch
+                | Operator::RegexIMatch
+                | Operator::RegexNotMatch
+                | Operator::RegexNotIMatch => is_literal(&binary.right),
+                _ => false,
+            },
             Expr::Cast(cast) => cast.field.data_type().is_string(),
-            Expr::ScalarFunction(function) => FUNCTIONS.contains(&function.name()),
+            Expr::ScalarFunction(function) => FUNCTIONS.contains(&function.name()) && !can_fail(function),
             _ => false,
         };
         Ok(if safe { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
     });
     visited.is_ok() && safe
+}
+
+fn is_literal(expression: &Expr) -> bool {
+    matches!(expression, Expr::Literal(..))
+}
+
+/// Whether one of [`FUNCTIONS`] may fail for some text. An entry that fails may be one that no record has any more, or
+/// one of records that other conditions leave out.
+fn can_fail(function: &ScalarFunction) -> bool {
+    let arguments = &function.args;
+    let number = |at: usize| match arguments.get(at) {
+        Some(Expr::Literal(ScalarValue::Int64(Some(number)), _)) => Some(*number),
+        _ => None,
+    };
+    match function.name() {
+        // A length is none that is negative, a part none that is the zeroth.
+        "substr" => arguments.len() > 2 && number(2).is_none_or(|length| length < 0),
+        "split_part" => number(2).is_none_or(|part| part == 0),
+        "substr_index" => number(2).is_none(),
+        "regexp_like" => !arguments.iter().skip(1).all(is_literal),
+        _ => false,
+    }
 }

@@ -1,6 +1,7 @@
 //! Parts of dates, times and intervals: EXTRACT and date_part, date_trunc. What DataFusion gives right stays its own;
 //! seconds with their fraction, epochs, centuries, and what there is of intervals are computed here.
 
+use crate::Error;
 use crate::error::invalid;
 use crate::functions::over_arrays;
 use crate::temporal::civil::Civil;
@@ -367,7 +368,7 @@ fn days_cut(values: &ArrayRef, part: &str, result: &DataType) -> Result<ArrayRef
         return as_type(units.unary(begin), result);
     }
     let begin = |source: PartSource| match source {
-        PartSource::Interval(_) => None,
+        PartSource::Interval(_) => Ok(None),
         PartSource::Moment(DayAndTime { days, .. }) => {
             let Civil { year, month, .. } = Civil::of(days);
             let of_year = |year| Civil { year, month: 1, day: 1 };
@@ -380,14 +381,14 @@ fn days_cut(values: &ArrayRef, part: &str, result: &DataType) -> Result<ArrayRef
                 ("quarter", _) => Civil { year, month: (month - 1) / 3 * 3 + 1, day: 1 }.days(),
                 _ => of_year(year).days(),
             };
-            changed(days, At::Day, At::Local(*unit), "TIMESTAMP").ok().flatten()
+            changed(days, At::Day, At::Local(*unit), "TIMESTAMP").map_err(Error::InvalidInput)
         }
     };
     let cut = sources.into_iter().zip(&units).map(|(source, value)| match source {
         Some(source) => begin(source),
-        None => value.filter(|value| is_infinite(*value)),
+        None => Ok(value.filter(|value| is_infinite(*value))),
     });
-    as_type(cut.collect(), result)
+    as_type(cut.collect::<std::result::Result<_, _>>()?, result)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod floats;
 mod generator;
 mod given;
 mod grouping_sets;
+mod guarded;
 mod heap_tables;
 mod lookup_tables;
 mod many_writers;

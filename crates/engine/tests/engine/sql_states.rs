@@ -111,6 +111,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         ],
     ),
     ("22008", &["SELECT DATE '2024-02-30'", "SELECT CAST('25:00:00' AS TIME)"]),
+    ("22011", &["SELECT substr(X'0011', 1, -1)", "SELECT overlay(X'0011' PLACING X'00' FROM 0)"]),
     (
         "22013",
         &[
@@ -128,8 +129,14 @@ const MISTAKES: &[(&str, &[&str])] = &[
             "SET gingham.threads = 0",
             "CREATE TABLE w (a INT) WITH (layout = 'nosuch')",
             "SELECT now() AT TIME ZONE 'Nowhere/City'",
+            "SELECT '\\xzz'::BYTEA",
+            "SELECT X'00' = '\\x0'",
+            "SELECT decode('0', 'hex')",
+            "SELECT decode('YQ', 'base64')",
+            "SELECT encode('a', 'nosuch')",
         ],
     ),
+    ("2202E", &["SELECT get_byte(X'00', 1)", "SELECT set_byte(X'00', -1, 0)"]),
     ("2201B", &["SELECT 'a' ~ '('"]),
     (
         "22P02",
@@ -139,6 +146,8 @@ const MISTAKES: &[(&str, &[&str])] = &[
             "INSERT INTO t (a) VALUES ('x')",
             "SELECT CAST('x' AS DOUBLE)",
             "SELECT CAST('x' AS DECIMAL(5,2))",
+            "SELECT 'a\\b'::BYTEA",
+            "SELECT decode('\\400', 'escape')",
         ],
     ),
     ("23502", &["INSERT INTO t (a) VALUES (NULL)", "UPDATE t SET a = NULL"]),

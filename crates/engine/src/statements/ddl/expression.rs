@@ -1,6 +1,7 @@
 //! Expressions that a table keeps as text, DEFAULT and CHECK: planned when the table is made, so that a wrong one is
 //! refused then, and planned again by each statement that writes.
 
+use crate::guards::guarded_alone;
 use crate::session::make_plannable;
 use crate::sql::depth;
 use crate::sql::dialect::Gingham;
@@ -58,7 +59,7 @@ fn physical(state: &SessionState, expression: Expr, schema: DFSchema) -> Result<
         .with_query_execution_start_time(state.execution_props().query_execution_start_time)
         .build();
     let expression = ExprSimplifier::new(context).simplify(expression)?;
-    Ok(state.create_physical_expr(expression, &schema)?)
+    Ok(guarded_alone(state.create_physical_expr(expression, &schema)?))
 }
 
 /// Whether a DEFAULT differs from row to row of one statement.

@@ -12,9 +12,8 @@ use crate::{Error, Result};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Field, UInt64Type};
 use datafusion::common::{Column, ParamValues, TableReference};
-use datafusion::functions::encoding::expr_fn::encode;
 use datafusion::logical_expr::dml::CopyTo;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use futures::TryStreamExt;
 use gingham_storage::SqlState;
@@ -206,8 +205,7 @@ fn values_as_text(plan: LogicalPlan) -> Result<LogicalPlan> {
     let column = |(qualifier, field): (Option<&TableReference>, &Arc<Field>)| {
         let column = Expr::Column(Column::from((qualifier, field)));
         let text = match field.data_type() {
-            own if own.is_binary() => binary_expr(lit("\\x"), Operator::StringConcat, encode(column, lit("hex"))),
-            own if own.is_temporal() => cast(column, DataType::Utf8View),
+            own if own.is_binary() || own.is_temporal() => cast(column, DataType::Utf8View),
             _ => return column,
         };
         text.alias_qualified(qualifier.cloned(), field.name())
