@@ -174,15 +174,23 @@ impl Binder<'_> {
 
     /// `expression` as a column of a plan: under its own name when no column has that, else under one near to `wanted`.
     pub(super) fn named(&mut self, expression: Expr, wanted: &str) -> Expr {
-        let length = self.fixed.of(&expression);
-        let named = match self.has_own_name(&expression) {
-            true => expression,
-            false => expression.alias(self.names.fresh(wanted)),
-        };
-        if let Some(length) = length {
-            self.fixed.note(&column_of(&named), length);
+        if !self.has_own_name(&expression) {
+            return self.renamed(expression, wanted);
         }
-        named
+        if let Some(length) = self.fixed.of(&expression) {
+            self.fixed.note(&column_of(&expression), length);
+        }
+        expression
+    }
+
+    /// `expression` as a column of a plan, under a new name near to `wanted`.
+    pub(super) fn renamed(&mut self, expression: Expr, wanted: &str) -> Expr {
+        let length = self.fixed.of(&expression);
+        let renamed = expression.alias(self.names.fresh(wanted));
+        if let Some(length) = length {
+            self.fixed.note(&column_of(&renamed), length);
+        }
+        renamed
     }
 
     /// Takes the name that DataFusion gives an expression; false when another column has it. DataFusion leaves casts out of

@@ -319,12 +319,8 @@ impl Binder<'_> {
             return Ok(Bound { plan, columns });
         }
         let renamed = plan.schema().columns().into_iter().map(|column| {
-            let (name, length) = (self.names.fresh(&column.name), self.fixed.of_column(&column));
-            let renamed = Planned::Column(column).alias(name);
-            if let Some(length) = length {
-                self.fixed.note(&column_of(&renamed), length);
-            }
-            renamed
+            let name = column.name.clone();
+            self.renamed(Planned::Column(column), &name)
         });
         let renamed = renamed.collect();
         let subquery = as_subquery(self.project(plan, renamed)?);

@@ -255,13 +255,9 @@ impl Binder<'_> {
                 if !taken.contains(column) && (!has_alias || column.name == name) {
                     return expression;
                 }
-                let name = self.names.fresh(name);
-                expression.alias(name)
+                self.renamed(expression, name)
             }
-            _ if has_alias => {
-                let name = self.names.fresh(name);
-                expression.alias(name)
-            }
+            _ if has_alias => self.renamed(expression, name),
             _ => self.named(expression, name),
         }
     }
