@@ -88,7 +88,7 @@ pub(crate) fn reader_of(py: Python<'_>, name: &str, stream: &Bound<'_, PyAny>) -
         unsupported(py, &format!("'{name}' can't be read as a table: {text}"))
     };
     let stream: PyRecordBatchReader = stream.extract().map_err(|error: PyErr| told(error))?;
-    Ok(stream.into_reader()?)
+    stream.into_reader()
 }
 
 /// All batches of a reader; one without rows where it has none, which tells the columns. Those of `untyped` have no type.

@@ -27,7 +27,11 @@ pub(crate) fn column<'py>(py: Python<'py>, field: &Field, chunks: &[ArrayRef]) -
 
 fn column_of<'py>(py: Python<'py>, field: &Field, chunks: &[ArrayRef]) -> PyResult<Bound<'py, PyTuple>> {
     let none = || py.None().into_bound(py);
+    let sums = if *field.data_type() == DataType::Decimal128(38, 0) { whole(chunks) } else { None };
     let (kind, values, extra) = match field.data_type() {
+        DataType::Decimal128(..) if sums.is_some() => {
+            ("number", numbers::<Int64Type>(py, sums.as_deref().unwrap_or_default()), none())
+        }
         DataType::Boolean => ("bool", booleans(py, chunks), none()),
         DataType::Int8 => ("number", numbers::<Int8Type>(py, chunks), none()),
         DataType::Int16 => ("number", numbers::<Int16Type>(py, chunks), none()),
@@ -73,6 +77,14 @@ fn column_of<'py>(py: Python<'py>, field: &Field, chunks: &[ArrayRef]) -> PyResu
     };
     let mask = if chunks.iter().any(|own| own.logical_null_count() > 0) { mask(py, chunks) } else { none() };
     (field.name(), kind, values, mask, extra).into_pyobject(py)
+}
+
+/// Sums of BIGINTs as integers of 64 bits; `None` where one has more.
+fn whole(chunks: &[ArrayRef]) -> Option<Vec<ArrayRef>> {
+    let plain = chunks.iter().map(|own| arrow::compute::cast(own, &DataType::Int64).ok());
+    let plain: Vec<ArrayRef> = plain.collect::<Option<_>>()?;
+    let fits = chunks.iter().zip(&plain).all(|(own, plain)| own.null_count() == plain.null_count());
+    fits.then_some(plain)
 }
 
 /// The intervals of chunks as counts of a unit: of nanoseconds where one has some.

@@ -51,6 +51,10 @@ pub(crate) fn column<'py>(py: Python<'py>, values: &ArrayRef, field: &Field) -> 
         }
         DataType::Float32 => numbers::<Float32Type>(py, values),
         DataType::Float64 => numbers::<Float64Type>(py, values),
+        // A sum of BIGINTs, which is a whole number of any length.
+        DataType::Decimal128(38, 0) => {
+            each(py, values.as_primitive::<Decimal128Type>().iter(), |own| own.into_bound_py_any(py))
+        }
         DataType::Decimal128(_, scale) => {
             let class = classes(py)?.decimal.bind(py);
             let text = |own: i128| Decimal128Type::format_decimal(own, 38, *scale);

@@ -86,7 +86,7 @@ impl Binder<'_> {
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
         let planned = with_sums_of_integers(planned, &schema)?;
         let planned = windowed(planned, &schema)?;
-        let planned = self.with_fixed_lengths(put_in_place(planned, &outer, stand_ins)?)?;
+        let planned = self.fixed.applied(put_in_place(planned, &outer, stand_ins)?)?;
         self.outer_calls(planned, around.place)
     }
 

@@ -5,7 +5,6 @@
 //! Which of a plan's columns are CHARs is known by their names, each of which occurs once in a statement.
 
 use crate::Result;
-use crate::bind::binder::Binder;
 use crate::functions::{TO_CHAR, TO_VARCHAR, padded};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, ScalarValue};
@@ -73,6 +72,11 @@ impl FixedLengths {
         (longest > 0).then_some(longest)
     }
 
+    /// An expression in which blanks at the end of CHARs count where they should alone.
+    pub(super) fn applied(&self, expression: Planned) -> Result<Planned> {
+        Ok(expression.transform_up(|part| Ok(self.compares(part)))?.data)
+    }
+
     fn compares(&self, part: Planned) -> Transformed<Planned> {
         match part {
             Planned::BinaryExpr(BinaryExpr { left, op, right }) if is_pattern(op) && self.of(&left).is_some() => {
@@ -85,15 +89,15 @@ impl FixedLengths {
                 Transformed::new_transformed(Planned::BinaryExpr(binary), changed)
             }
             Planned::InList(mut list) if self.of(&list.expr).is_some() => {
-                let changed = list.list.iter_mut().fold(false, |changed, value| trim(value) || changed);
+                let changed = trim_all(list.list.iter_mut());
                 Transformed::new_transformed(Planned::InList(list), changed)
             }
             Planned::Between(mut between) if self.of(&between.expr).is_some() => {
-                let changed = [trim(&mut between.low), trim(&mut between.high)].contains(&true);
+                let changed = trim_all([&mut *between.low, &mut *between.high].into_iter());
                 Transformed::new_transformed(Planned::Between(between), changed)
             }
             Planned::Case(mut case) if case.expr.as_ref().is_some_and(|base| self.of(base).is_some()) => {
-                let changed = case.when_then_expr.iter_mut().fold(false, |changed, (when, _)| trim(when) || changed);
+                let changed = trim_all(case.when_then_expr.iter_mut().map(|(when, _)| &mut **when));
                 Transformed::new_transformed(Planned::Case(case), changed)
             }
             Planned::Like(like) if self.of(&like.expr).is_some() && !ignores_blanks(&like) => {
@@ -111,9 +115,7 @@ impl FixedLengths {
                         call.args = call.args.into_iter().map(|argument| self.with_blanks(argument)).collect();
                         true
                     }
-                    "nullif" if is_fixed => {
-                        call.args.iter_mut().skip(1).fold(false, |changed, own| trim(own) || changed)
-                    }
+                    "nullif" if is_fixed => trim_all(call.args.iter_mut().skip(1)),
                     _ => false,
                 };
                 Transformed::new_transformed(Planned::ScalarFunction(call), changed)
@@ -128,13 +130,6 @@ impl FixedLengths {
             Some(length) => padded().call(vec![value, lit(i64::from(length))]),
             None => value,
         }
-    }
-}
-
-impl Binder<'_> {
-    /// An expression in which blanks at the end of CHARs count where they should alone.
-    pub(super) fn with_fixed_lengths(&self, expression: Planned) -> Result<Planned> {
-        Ok(expression.transform_up(|part| Ok(self.fixed.compares(part)))?.data)
     }
 }
 
@@ -173,6 +168,11 @@ fn trim(value: &mut Planned) -> bool {
         }
         _ => false,
     }
+}
+
+/// Takes the blanks from the ends of all values. False where there is nothing to take.
+fn trim_all<'e>(values: impl Iterator<Item = &'e mut Planned>) -> bool {
+    values.map(trim).collect::<Vec<_>>().contains(&true)
 }
 
 /// Whether a pattern says the same of a text with blanks behind it and of one without: it ends in `%`, and asks for no blank and for

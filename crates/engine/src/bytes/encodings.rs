@@ -1,6 +1,6 @@
 //! encode and decode: bytes as text in hexadecimal, in base 64 and with escapes, and back.
 
-use crate::bytes::bytes;
+use crate::bytes::arguments::bytes;
 use crate::casts::{hex, unescaped, unhexed};
 use crate::error::invalid;
 use crate::functions::PureFunction;

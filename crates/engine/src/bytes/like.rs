@@ -1,6 +1,6 @@
 //! LIKE over bytes: `_` is one byte, `%` any number of them.
 
-use crate::bytes::bytes;
+use crate::bytes::arguments::bytes;
 use crate::error::invalid;
 use crate::functions::PureFunction;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
@@ -39,19 +39,19 @@ fn likes(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
 
 /// A part of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum PatternByte {
     Byte(u8),
     One,
     Any,
 }
 
-fn parsed(pattern: &[u8], escape: Option<u8>) -> Result<Vec<Part>> {
+fn parsed(pattern: &[u8], escape: Option<u8>) -> Result<Vec<PatternByte>> {
     let mut parts = Vec::with_capacity(pattern.len());
     let mut left = pattern.iter().copied();
     while let Some(byte) = left.next() {
         parts.push(match byte {
             byte if Some(byte) == escape => match left.next() {
-                Some(meant) => Part::Byte(meant),
+                Some(meant) => PatternByte::Byte(meant),
                 None => {
                     return invalid!(
                         InvalidEscapeSequence,
@@ -59,9 +59,9 @@ fn parsed(pattern: &[u8], escape: Option<u8>) -> Result<Vec<Part>> {
                     );
                 }
             },
-            b'%' => Part::Any,
-            b'_' => Part::One,
-            byte => Part::Byte(byte),
+            b'%' => PatternByte::Any,
+            b'_' => PatternByte::One,
+            byte => PatternByte::Byte(byte),
         });
     }
     Ok(parts)
@@ -69,17 +69,17 @@ fn parsed(pattern: &[u8], escape: Option<u8>) -> Result<Vec<Part>> {
 
 /// Whether a whole value is like a pattern. Where it is not, only the last `%` before takes one byte more: those before it may
 /// keep the fewest that they can.
-fn matches(value: &[u8], pattern: &[Part]) -> bool {
+fn matches(value: &[u8], pattern: &[PatternByte]) -> bool {
     let (mut at, mut part) = (0, 0);
     let mut retry = None;
     while at < value.len() {
         match pattern.get(part) {
-            Some(Part::Any) => {
+            Some(PatternByte::Any) => {
                 part += 1;
                 retry = Some((at, part));
             }
-            Some(Part::One) => (at, part) = (at + 1, part + 1),
-            Some(Part::Byte(byte)) if *byte == value[at] => (at, part) = (at + 1, part + 1),
+            Some(PatternByte::One) => (at, part) = (at + 1, part + 1),
+            Some(PatternByte::Byte(byte)) if *byte == value[at] => (at, part) = (at + 1, part + 1),
             _ => {
                 let Some((from, behind)) = retry else { return false };
                 retry = Some((from + 1, behind));
@@ -87,20 +87,20 @@ fn matches(value: &[u8], pattern: &[Part]) -> bool {
             }
         }
     }
-    pattern[part..].iter().all(|part| *part == Part::Any)
+    pattern[part..].iter().all(|part| *part == PatternByte::Any)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, matches, parsed};
+    use super::{PatternByte, matches, parsed};
     use proptest::prelude::*;
 
-    fn slow(value: &[u8], pattern: &[Part]) -> bool {
+    fn slow(value: &[u8], pattern: &[PatternByte]) -> bool {
         match (pattern.split_first(), value.split_first()) {
             (None, None) => true,
-            (Some((Part::Any, rest)), _) => (0..=value.len()).any(|at| slow(&value[at..], rest)),
-            (Some((Part::One, rest)), Some((_, behind))) => slow(behind, rest),
-            (Some((Part::Byte(own), rest)), Some((byte, behind))) => own == byte && slow(behind, rest),
+            (Some((PatternByte::Any, rest)), _) => (0..=value.len()).any(|at| slow(&value[at..], rest)),
+            (Some((PatternByte::One, rest)), Some((_, behind))) => slow(behind, rest),
+            (Some((PatternByte::Byte(own), rest)), Some((byte, behind))) => own == byte && slow(behind, rest),
             _ => false,
         }
     }

@@ -2,12 +2,14 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `arguments` | arrays of arguments |
 //! | `either` | a function of DataFusion's for texts, and one of ours for bytes, by one name |
 //! | `parts` | lengths, parts and single bytes |
 //! | `encodings` | encode and decode |
 //! | `like` | LIKE |
 //! | `operators` | `\|\|`, SUBSTRING, POSITION and OVERLAY as they are written, LIKE in the place of DataFusion's |
 
+mod arguments;
 mod either;
 mod encodings;
 mod like;
@@ -16,10 +18,6 @@ mod parts;
 
 pub(crate) use operators::{BytesLike, BytesOperators};
 
-use arrow::array::{ArrayRef, AsArray, BinaryViewArray, Int64Array};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type};
-use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
@@ -28,12 +26,4 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
     let mut all = parts::all();
     all.extend(encodings::all());
     all
-}
-
-fn bytes(array: &ArrayRef) -> Result<BinaryViewArray> {
-    Ok(cast(array, &DataType::BinaryView)?.as_binary_view().clone())
-}
-
-fn integers(array: &ArrayRef) -> Result<Int64Array> {
-    Ok(cast(array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
 }

@@ -1,7 +1,7 @@
 //! Lengths of bytes, parts of them, and single ones.
 
+use crate::bytes::arguments::{bytes, integers};
 use crate::bytes::either::Either;
-use crate::bytes::{bytes, integers};
 use crate::error::invalid;
 use crate::functions::PureFunction;
 use arrow::array::{Array, ArrayRef, BinaryViewArray, BinaryViewBuilder, Int32Array};

@@ -1,7 +1,6 @@
 //! Bytes from text and as text, as PostgreSQL has them: hexadecimal digits after `\x`, otherwise the text's own bytes with
 //! `\\` for a backslash and `\nnn`, three octal digits, for any byte. Written are always hexadecimal digits.
 
-use crate::casts::convert::Failing;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewArray, StringViewBuilder};
 use arrow::datatypes::DataType;
 use datafusion::error::Result;
@@ -12,12 +11,16 @@ use std::sync::Arc;
 /// Characters of a text that a message shows.
 const SHOWN: usize = 60;
 
-/// The bytes that texts mean.
-pub(super) fn read(texts: &StringViewArray, to: &DataType, failing: Failing) -> Result<ArrayRef> {
+/// The bytes that texts mean. `or` says what becomes of a text that means none.
+pub(super) fn read(
+    texts: &StringViewArray,
+    to: &DataType,
+    or: impl Fn(std::result::Result<Vec<u8>, Problem>) -> Result<Option<Vec<u8>>>,
+) -> Result<ArrayRef> {
     let mut all = BinaryViewBuilder::with_capacity(texts.len());
     for text in texts {
         match text {
-            Some(text) => all.append_option(failing.or(bytes_of(text))?),
+            Some(text) => all.append_option(or(bytes_of(text))?),
             None => all.append_null(),
         }
     }
@@ -149,7 +152,7 @@ mod tests {
         let values: ArrayRef = Arc::new(arrow::array::BinaryViewArray::from(vec![Some(&bytes[..]), None, Some(b"")]));
         let texts = write(&values).unwrap();
         assert_eq!(texts.as_string_view().value(2), "\\x");
-        let back = read(texts.as_string_view(), &DataType::BinaryView, Failing::Error).unwrap();
+        let back = read(texts.as_string_view(), &DataType::BinaryView, |bytes| Ok(bytes.ok())).unwrap();
         assert_eq!(&back, &values);
     }
 }

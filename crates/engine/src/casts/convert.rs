@@ -73,7 +73,7 @@ pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Res
         let texts: &StringViewArray = texts.as_string_view();
         return match to {
             to if is_temporal(to) => temporal::read(texts, to, failing),
-            to if to.is_binary() => bytes::read(texts, to, failing),
+            to if to.is_binary() => bytes::read(texts, to, |bytes| failing.or(bytes)),
             to => numbers::read(texts, to, failing),
         };
     }

@@ -25,17 +25,17 @@ fn integers_that_overflow_fail_with_the_operation() {
         ("SELECT CASE WHEN b > 0 THEN b + 1 ELSE 0 END FROM t", "9223372036854775807 + 1"),
         ("SELECT (SELECT max(b + 1) FROM t)", "9223372036854775807 + 1"),
         (
-            "SELECT sum(b) OVER (ORDER BY a ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM (SELECT 1 AS a, 9223372036854775807 AS b UNION ALL SELECT 2, 1)",
+            "SELECT sum(b) OVER (ORDER BY a ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM (SELECT 1 AS a, 99999999999999999999999999999999999999 AS b UNION ALL SELECT 2, 1)",
             "sum",
         ),
         ("SELECT * FROM v", "9223372036854775807 + 1"),
         (
-            "SELECT sum(b) FROM (SELECT b FROM t WHERE b > 0 UNION ALL SELECT 1)",
-            "sum 9223372036854775808 is out of range for BIGINT",
+            "SELECT sum(b) FROM (SELECT 99999999999999999999999999999999999999 AS b UNION ALL SELECT 1)",
+            "sum has more than 38 digits",
         ),
         (
-            "SELECT a, sum(b) FROM (SELECT 1 AS a, b FROM t WHERE b > 0 UNION ALL SELECT 1, 1) GROUP BY a",
-            "sum 9223372036854775808 is out of range for BIGINT",
+            "SELECT a, sum(b) FROM (SELECT 1 AS a, 99999999999999999999999999999999999999 AS b UNION ALL SELECT 1, 1) GROUP BY a",
+            "sum has more than 38 digits",
         ),
     ] {
         let error = failure(&connection, sql).to_string();

@@ -1,22 +1,22 @@
 //! Which sums are of INTEGERs. PostgreSQL's sum of INTEGERs is a BIGINT, that of BIGINTs has any number of digits. A literal is planned as a
 //! BIGINT here, and `i + 1` with it, though it is an INTEGER there; so the sum of such an expression is told by what it is made of.
 
-use crate::arithmetic::sum::sum_of_integers;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator, WindowFunctionDefinition};
+use datafusion::logical_expr::{AggregateUDF, Expr, ExprSchemable, Operator, WindowFunctionDefinition};
+use std::sync::Arc;
 
-/// An expression in which sums of INTEGERs are BIGINTs. Its columns are those of `schema`.
-pub(crate) fn with_sums_of_integers(expression: Expr, schema: &DFSchema) -> Result<Expr> {
+/// An expression with `sum` in the place of the sums of INTEGERs. Its columns are those of `schema`.
+pub(super) fn with_sum(expression: Expr, schema: &DFSchema, sum: &Arc<AggregateUDF>) -> Result<Expr> {
     let changed = expression.transform_down(|part| match part {
         Expr::AggregateFunction(mut call) if is_sum(call.func.name(), &call.params.args, schema) => {
-            call.func = sum_of_integers();
+            call.func = Arc::clone(sum);
             Ok(Transformed::yes(Expr::AggregateFunction(call)))
         }
         Expr::WindowFunction(mut call) if is_sum(call.fun.name(), &call.params.args, schema) => {
-            call.fun = WindowFunctionDefinition::AggregateUDF(sum_of_integers());
+            call.fun = WindowFunctionDefinition::AggregateUDF(Arc::clone(sum));
             Ok(Transformed::yes(Expr::WindowFunction(call)))
         }
         part => Ok(Transformed::no(part)),

@@ -10,20 +10,19 @@ mod integers;
 use accumulator::SumAccumulator;
 use arrow::array::{ArrayRef, Decimal128Array, Int64Array, UInt64Array};
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::ScalarValue;
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Coercion, Documentation, GroupsAccumulator, ReversedUDAF,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Coercion, Documentation, Expr, GroupsAccumulator, ReversedUDAF,
     SetMonotonicity, Signature, StatisticsArgs, TypeSignature, TypeSignatureClass,
 };
 use distinct::DistinctSum;
 use gingham_storage::SqlState;
 use groups::GroupSums;
 pub(super) use groups::taken as rows_taken;
-pub(crate) use integers::with_sums_of_integers;
 use std::hash::Hash;
 use std::sync::{Arc, LazyLock};
 
@@ -36,6 +35,11 @@ const SUM_OF_BIGINTS: DataType = DataType::Decimal128(38, 0);
 /// `sum`, in place of DataFusion's.
 pub(crate) fn checked_sum() -> AggregateUDF {
     CheckedSum::function(false)
+}
+
+/// An expression in which sums of INTEGERs are BIGINTs. Its columns are those of `schema`.
+pub(crate) fn with_sums_of_integers(expression: Expr, schema: &DFSchema) -> Result<Expr> {
+    integers::with_sum(expression, schema, &sum_of_integers())
 }
 
 /// `sum` of INTEGERs, which are BIGINTs by the time that they are summed.

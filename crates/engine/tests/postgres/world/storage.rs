@@ -39,9 +39,9 @@ impl Storage {
     /// A layout for such a table.
     pub fn layout(self, random: &mut Generator) -> &'static str {
         match self {
-            Self::Pages => *random.pick(PAGES),
+            Self::Pages => random.pick(PAGES),
             Self::Delta if random.chance(50) => LAYOUTS[0],
-            _ => *random.pick(LAYOUTS),
+            _ => random.pick(LAYOUTS),
         }
     }
 }
