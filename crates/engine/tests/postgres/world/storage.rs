@@ -38,11 +38,12 @@ impl Storage {
 
     /// A layout for such a table.
     pub fn layout(self, random: &mut Generator) -> &'static str {
-        match self {
-            Self::Pages => random.pick(PAGES),
-            Self::Delta if random.chance(50) => LAYOUTS[0],
-            _ => random.pick(LAYOUTS),
-        }
+        let layouts: &[&'static str] = match self {
+            Self::Pages => PAGES,
+            Self::Delta if random.chance(50) => &LAYOUTS[..1],
+            _ => LAYOUTS,
+        };
+        layouts[random.between(0, layouts.len() as i64 - 1) as usize]
     }
 }
 
