@@ -94,7 +94,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         &[
             "SELECT 9223372036854775807 + a FROM t",
             "SELECT CAST(3000000000 AS INT)",
-            "SELECT sum(x) FROM (VALUES (9223372036854775807), (1)) AS t(x)",
+            "SELECT sum(x) FROM (VALUES (99999999999999999999999999999999999999), (1)) AS t(x)",
             "INSERT INTO t (a) VALUES (3000000000)",
             "SELECT CAST('99999999999' AS INT)",
             "SELECT -9223372036854775807 - 2",

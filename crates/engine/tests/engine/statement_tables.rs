@@ -64,14 +64,15 @@ fn they_go_with_values_and_with_what_is_prepared() {
         ScalarValue::try_from_array(result.collect_batches().unwrap()[0].column(0), 0).unwrap()
     };
     for _ in 0..3 {
-        for (own, prepared, sum) in [(&one, &prepared[0], 5_i64), (&two, &prepared[1], 60)] {
+        for (own, prepared, sum) in [(&one, &prepared[0], 5), (&two, &prepared[1], 60)] {
+            let sum = ScalarValue::Decimal128(Some(sum), 38, 0);
             let least = [ScalarValue::from(1_i64)];
-            assert_eq!(value(own.query_with(sql, least.clone()).unwrap()), ScalarValue::from(sum));
-            assert_eq!(value(own.start_with(sql, least.clone()).unwrap().wait().unwrap()), ScalarValue::from(sum));
-            assert_eq!(value(prepared.query(&least).unwrap()), ScalarValue::from(sum));
+            assert_eq!(value(own.query_with(sql, least.clone()).unwrap()), sum.clone());
+            assert_eq!(value(own.start_with(sql, least.clone()).unwrap().wait().unwrap()), sum.clone());
+            assert_eq!(value(prepared.query(&least).unwrap()), sum.clone());
             let waiting = futures::executor::block_on(prepared.query_async(&least)).unwrap();
-            assert_eq!(value(waiting), ScalarValue::from(sum));
-            assert_eq!(value(own.query("SELECT sum(n) FROM frame WHERE n > 1").unwrap()), ScalarValue::from(sum));
+            assert_eq!(value(waiting), sum.clone());
+            assert_eq!(value(own.query("SELECT sum(n) FROM frame WHERE n > 1").unwrap()), sum.clone());
         }
     }
     assert!(connection.prepare(sql).is_err());

@@ -17,7 +17,7 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Coercion, Documentation, Expr, GroupsAccumulator, ReversedUDAF,
-    SetMonotonicity, Signature, StatisticsArgs, TypeSignature, TypeSignatureClass,
+    SetMonotonicity, Signature, TypeSignature, TypeSignatureClass,
 };
 use distinct::DistinctSum;
 use gingham_storage::SqlState;
@@ -256,9 +256,5 @@ impl AggregateUDFImpl for CheckedSum {
 
     fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
         self.native.inner().set_monotonicity(data_type)
-    }
-
-    fn value_from_stats(&self, args: &StatisticsArgs<'_>) -> Option<ScalarValue> {
-        self.native.value_from_stats(args)
     }
 }
