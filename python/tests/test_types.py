@@ -59,7 +59,9 @@ EACH = pytest.mark.parametrize(("kind", "lists"), COLUMNS, ids=[kind for kind, _
 def same(one, two):
     if isinstance(one, float) and isinstance(two, float) and math.isnan(one):
         return math.isnan(two)
-    return one == two and type(one) is type(two)
+    # A DECIMAL(38,0) is a whole number, which Python has as an int.
+    whole = {type(one), type(two)} == {int, decimal.Decimal}
+    return one == two and (whole or type(one) is type(two))
 
 
 def alike(one, two):
