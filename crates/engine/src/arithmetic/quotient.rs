@@ -1,7 +1,7 @@
 //! Quotients and means of decimals: their types, and the division itself.
 //!
 //! A quotient has as many digits behind the point as its operands, and at least 16, as PostgreSQL's mostly have; fewer
-//! where its digits before the point need the room, but never under 10. It is rounded half away from zero. What 128 bits
+//! where its digits before the point need the room, but never under 9. It is rounded half away from zero. What 128 bits
 //! do not hold on the way is computed in 256.
 
 use crate::arithmetic::decimal::LARGEST;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Digits behind the point of a quotient, if there is room.
 const WANTED: i16 = 16;
 /// Digits behind the point that are kept however many there are before it.
-const LEAST: i16 = 10;
+const LEAST: i16 = 9;
 
 /// Precision and scale of `left / right`; `None` where an operand is no decimal of 128 bits.
 pub(super) fn quotient_type(left: &DataType, right: &DataType) -> Option<DataType> {
@@ -151,9 +151,9 @@ mod tests {
         assert_eq!(type_of((12, 2), (1, 0)), (26, 16));
         assert_eq!(type_of((20, 18), (1, 0)), (20, 18));
         assert_eq!(type_of((38, 10), (19, 0)), (38, 10));
-        assert_eq!(type_of((38, 4), (38, 4)), (38, 10));
+        assert_eq!(type_of((38, 4), (38, 4)), (38, 9));
         assert_eq!(type_of((15, 2), (20, 4)), (33, 16));
-        assert_eq!(mean_type(38, 0), DataType::Decimal128(38, 10));
+        assert_eq!(mean_type(38, 0), DataType::Decimal128(38, 9));
     }
 
     #[test]
