@@ -147,12 +147,12 @@ fn run_scripts(connection: Connection, arguments: &Arguments, texts: Vec<Text>) 
     Ok(())
 }
 
-/// What a script says.
+/// A script as it is read.
 enum Text {
     Argument(String),
     /// A file's name and what is in it.
     File(String, String),
-    /// What standard input will say, for a file that is called `-`.
+    /// A script that standard input will give, for a file that is called `-`.
     Arriving,
 }
 

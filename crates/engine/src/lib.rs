@@ -42,6 +42,7 @@ mod error;
 mod for_arrow;
 mod functions;
 mod guards;
+mod inputs;
 #[doc(hidden)]
 pub mod lab;
 pub mod load;

@@ -58,6 +58,7 @@ const RULES: &[Rules] = &[
             "type_name",
             "upstream_texts",
             "error",
+            "inputs",
             "settings",
             "rewrite",
             "functions",

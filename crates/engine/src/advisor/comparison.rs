@@ -1,14 +1,12 @@
 //! How far two answers of a statement, of two designs of a table, have to be the same.
 
+use crate::functions::ORDERED_AGGREGATES;
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-/// Aggregates whose value tells the order of their input.
-const ORDERED_AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
-
-/// What two answers of a statement have in common.
+/// Two answers of a statement have this in common.
 ///
 /// ```
 /// use gingham::advisor::{Comparison, Workload};
@@ -70,7 +68,7 @@ pub(super) fn comparison(bound: &LogicalPlan) -> Result<Comparison> {
     })
 }
 
-/// What becomes of a query's rows at last.
+/// The last steps of a query: how its rows are sorted, and which of them are left out.
 struct Top {
     /// The columns of the rows that ORDER BY names, as far as they are among them.
     keys: Vec<usize>,

@@ -14,7 +14,9 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::execution::SessionState;
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, TryCast};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast::Query;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -167,6 +169,15 @@ impl Bound {
 }
 
 impl Binder<'_> {
+    /// Computes expressions over no columns, at the time of the statement.
+    pub(super) fn simplifier(&self) -> ExprSimplifier {
+        let context = SimplifyContext::builder()
+            .with_config_options(Arc::clone(self.state.config_options()))
+            .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
+            .build();
+        ExprSimplifier::new(context)
+    }
+
     /// A plan behind the rules that set types: no rule but those of its own plan sets those of its columns.
     pub(super) fn analyzed(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
         Ok(self.state.analyzer().execute_and_check(plan, self.state.config_options(), |_, _| {})?)
@@ -177,9 +188,7 @@ impl Binder<'_> {
         if !self.has_own_name(&expression) {
             return self.renamed(expression, wanted);
         }
-        if let Some(length) = self.fixed.of(&expression) {
-            self.fixed.note(&column_of(&expression), length);
-        }
+        self.fixed.note(&column_of(&expression), self.fixed.of(&expression));
         expression
     }
 
@@ -187,9 +196,7 @@ impl Binder<'_> {
     pub(super) fn renamed(&mut self, expression: Expr, wanted: &str) -> Expr {
         let length = self.fixed.of(&expression);
         let renamed = expression.alias(self.names.fresh(wanted));
-        if let Some(length) = length {
-            self.fixed.note(&column_of(&renamed), length);
-        }
+        self.fixed.note(&column_of(&renamed), length);
         renamed
     }
 

@@ -2,19 +2,18 @@
 //! lengths of bytes, as in PostgreSQL: a constant that a CHAR is compared with loses its own, LIKE sees n characters.
 //! Beside a VARCHAR a CHAR is a text without blanks at its end.
 //!
-//! Which of a plan's columns are CHARs is known by their names, each of which occurs once in a statement.
+//! A column of the plan that is a CHAR is known by its name, which occurs once in a statement.
 
 use crate::Result;
+use crate::functions::regular::is_regular;
 use crate::functions::{TO_CHAR, TO_VARCHAR, padded};
+use crate::sql::lengths::characters;
+use crate::sql::operators::call;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::{Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr as Planned, Operator, lit};
-use datafusion::sql::sqlparser::ast::{
-    CastKind, CharLengthUnits, CharacterLength, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, ObjectName, Value,
-};
-use gingham_storage::SqlState;
+use datafusion::sql::sqlparser::ast::{CastKind, DataType, Expr, Value};
 use std::collections::HashMap;
 
 /// The CHARs among a statement's columns, and how many characters each has.
@@ -22,14 +21,12 @@ use std::collections::HashMap;
 pub(super) struct FixedLengths(HashMap<String, u32>);
 
 impl FixedLengths {
-    /// Notes a column of the plan.
-    pub(super) fn note(&mut self, column: &Column, length: u32) {
-        self.0.insert(column.name.clone(), length);
-    }
-
-    /// Forgets a column that is a text from here on.
-    pub(super) fn forget(&mut self, column: &Column) {
-        self.0.remove(&column.name);
+    /// Notes how many characters a column of the plan has; `None` for one that is no CHAR, or is none from here on.
+    pub(super) fn note(&mut self, column: &Column, length: Option<u32>) {
+        match length {
+            Some(length) => self.0.insert(column.name.clone(), length),
+            None => self.0.remove(&column.name),
+        };
     }
 
     /// How many characters a column has that is a CHAR.
@@ -79,7 +76,7 @@ impl FixedLengths {
 
     fn compares(&self, part: Planned) -> Transformed<Planned> {
         match part {
-            Planned::BinaryExpr(BinaryExpr { left, op, right }) if is_pattern(op) && self.of(&left).is_some() => {
+            Planned::BinaryExpr(BinaryExpr { left, op, right }) if is_regular(op) && self.of(&left).is_some() => {
                 let left = Box::new(self.with_blanks(*left));
                 Transformed::yes(Planned::BinaryExpr(BinaryExpr { left, op, right }))
             }
@@ -145,11 +142,6 @@ fn is_comparison(operator: Operator) -> bool {
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
-fn is_pattern(operator: Operator) -> bool {
-    use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
-    matches!(operator, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch)
-}
-
 /// Takes the blanks from the end of a constant or of a parameter. False where there is nothing to take.
 fn trim(value: &mut Planned) -> bool {
     match value {
@@ -192,14 +184,16 @@ pub(super) fn cut(expression: &Expr) -> Result<Option<Expr>> {
     let Expr::Cast { kind, expr, data_type, array, format: None } = expression else { return Ok(None) };
     let (function, length) = match data_type {
         DataType::Char(None) | DataType::Character(None) => (TO_CHAR, 1),
-        DataType::Char(Some(length)) | DataType::Character(Some(length)) => match whole(*length, data_type)? {
-            Some(length) => (TO_CHAR, length),
-            None => return Ok(None),
-        },
+        DataType::Char(Some(length)) | DataType::Character(Some(length)) => {
+            match characters("a cast", data_type, length)? {
+                Some(length) => (TO_CHAR, length),
+                None => return Ok(None),
+            }
+        }
         DataType::Varchar(Some(length))
         | DataType::CharVarying(Some(length))
         | DataType::CharacterVarying(Some(length))
-        | DataType::Nvarchar(Some(length)) => match whole(*length, data_type)? {
+        | DataType::Nvarchar(Some(length)) => match characters("a cast", data_type, length)? {
             Some(length) => (TO_VARCHAR, length),
             None => return Ok(None),
         },
@@ -208,40 +202,5 @@ pub(super) fn cut(expression: &Expr) -> Result<Option<Expr>> {
     let kind = if *kind == CastKind::DoubleColon { CastKind::Cast } else { kind.clone() };
     let text = DataType::Varchar(None);
     let text = Expr::Cast { kind, expr: expr.clone(), data_type: text, array: *array, format: None };
-    Ok(Some(call(function, [text, Expr::value(Value::Number(length.to_string(), false))])))
-}
-
-/// A length in characters; `None` for MAX.
-fn whole(length: CharacterLength, data_type: &DataType) -> Result<Option<u32>> {
-    match length {
-        CharacterLength::Max => Ok(None),
-        CharacterLength::IntegerLength { unit: Some(CharLengthUnits::Octets), .. } => {
-            Err(crate::bind::error::unsupported(format!("{data_type}, a length in OCTETS; it is one in characters")))
-        }
-        CharacterLength::IntegerLength { length, .. } => match u32::try_from(length) {
-            Ok(length) if length > 0 => Ok(Some(length)),
-            _ => Err(crate::Error::invalid(
-                SqlState::InvalidParameterValue,
-                format!("the length of {data_type} must be from 1 to {}", u32::MAX),
-            )),
-        },
-    }
-}
-
-fn call(function: &str, arguments: [Expr; 2]) -> Expr {
-    let arguments = arguments.map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(function)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: arguments.to_vec(),
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    Ok(Some(call(function, vec![text, Expr::value(Value::Number(length.to_string(), false))])))
 }

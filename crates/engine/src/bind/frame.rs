@@ -9,12 +9,9 @@ use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
-use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast::{Expr, Spanned, Value, WindowFrame, WindowFrameBound, WindowFrameUnits};
 use gingham_storage::SqlState;
-use std::sync::Arc;
 
 impl Binder<'_> {
     /// Puts numbers, or texts of intervals, in the place of a frame's offsets.
@@ -70,12 +67,10 @@ impl Binder<'_> {
         let LogicalPlan::Projection(projection) = self.analyzed(plan)? else {
             return Err(Error::Internal(format!("{offset} is a value")));
         };
-        let context = SimplifyContext::builder()
-            .with_config_options(Arc::clone(self.state.config_options()))
-            .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
-            .build();
-        let value = projection.expr.first().cloned().unwrap_or_default().unalias();
-        match ExprSimplifier::new(context).simplify(value)? {
+        let [value] = projection.expr.as_slice() else {
+            return Err(Error::Internal(format!("{offset} is one value")));
+        };
+        match self.simplifier().simplify(value.clone().unalias())? {
             Planned::Literal(value, _) => Ok(value),
             _ => Err(refused()),
         }

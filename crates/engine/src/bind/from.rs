@@ -273,9 +273,7 @@ impl Binder<'_> {
                 }
                 _ => Planned::Column(column),
             };
-            if let Some(length) = length {
-                self.fixed.note(&column_of(&shown), length);
-            }
+            self.fixed.note(&column_of(&shown), length);
             columns.push(shown);
         }
         if has_blanks { self.project(plan, columns) } else { Ok(plan) }
@@ -302,9 +300,7 @@ impl Binder<'_> {
             let length = self.fixed.of_column(&column);
             let renamed =
                 if name == column.name { Planned::Column(column) } else { Planned::Column(column).alias(name) };
-            if let Some(length) = length {
-                self.fixed.note(&column_of(&renamed), length);
-            }
+            self.fixed.note(&column_of(&renamed), length);
             renamed
         });
         let renamed = renamed.collect();

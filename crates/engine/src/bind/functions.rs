@@ -11,12 +11,9 @@ use arrow::datatypes::DataType;
 use datafusion::catalog::TableFunctionArgs;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, ScalarValue, TableReference};
-use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlanBuilder};
-use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, Spanned, TableAlias};
 use gingham_storage::SqlState;
-use std::sync::Arc;
 
 impl Binder<'_> {
     /// The rows of a function, whose arguments may look at what stands before it.
@@ -33,11 +30,7 @@ impl Binder<'_> {
         let empty = DFSchema::empty();
         // It may look at what stands before it.
         let place = member.place.inner(self.seen_by_lateral(member));
-        let context = SimplifyContext::builder()
-            .with_config_options(Arc::clone(self.state.config_options()))
-            .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
-            .build();
-        let simplifier = ExprSimplifier::new(context);
+        let simplifier = self.simplifier();
         let mut given = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {

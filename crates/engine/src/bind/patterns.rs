@@ -1,12 +1,12 @@
 //! Patterns of LIKE and regular expressions, which DataFusion reads otherwise than PostgreSQL.
 
 use crate::functions::like::{ends_in_escape, like_pattern};
-use crate::functions::regular::{regular_expression, regular_test, written, written_test};
+use crate::functions::regular::{is_regular, regular_expression, regular_test, written, written_test};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Like, ScalarFunction};
-use datafusion::logical_expr::{BinaryExpr, Expr as Planned, Operator, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr as Planned, lit};
 
 /// Functions whose second argument is a regular expression, and which argument its flags are.
 const FUNCTIONS: [(&str, usize); 4] =
@@ -15,12 +15,7 @@ const FUNCTIONS: [(&str, usize); 4] =
 /// A part of an expression, with its pattern as DataFusion must have it.
 pub(super) fn with_pattern(part: Planned) -> Result<Transformed<Planned>> {
     match part {
-        Planned::BinaryExpr(BinaryExpr { left, op, right })
-            if matches!(
-                op,
-                Operator::RegexMatch | Operator::RegexIMatch | Operator::RegexNotMatch | Operator::RegexNotIMatch
-            ) =>
-        {
+        Planned::BinaryExpr(BinaryExpr { left, op, right }) if is_regular(op) => {
             let right = Box::new(expression(*right, lit(""), true)?);
             Ok(Transformed::yes(Planned::BinaryExpr(BinaryExpr { left, op, right })))
         }

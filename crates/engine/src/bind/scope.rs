@@ -192,7 +192,7 @@ impl NameScope {
         self
     }
 
-    /// Its columns as those of another plan.
+    /// The scope whose columns are those of another plan.
     pub(super) fn over(self, fields: DFSchemaRef) -> Self {
         Self { fields, places: OnceCell::new(), ..self }
     }

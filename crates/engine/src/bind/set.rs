@@ -53,10 +53,8 @@ impl Binder<'_> {
             ));
         }
         for (own, other) in left.columns.iter().zip(&right.columns) {
-            match (self.fixed.of_column(&own.column), self.fixed.of_column(&other.column)) {
-                (Some(own_length), Some(length)) => self.fixed.note(&own.column, own_length.max(length)),
-                _ => self.fixed.forget(&own.column),
-            }
+            let lengths = self.fixed.of_column(&own.column).zip(self.fixed.of_column(&other.column));
+            self.fixed.note(&own.column, lengths.map(|(one, two)| one.max(two)));
         }
         let names: Vec<String> = left.columns.into_iter().map(|own| own.name).collect();
         let (mut first, mut second) = (left.plan, right.plan);

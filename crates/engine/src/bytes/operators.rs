@@ -3,6 +3,7 @@
 
 use crate::bytes::{like, parts};
 use crate::error::invalid;
+use crate::functions::regular::is_regular;
 use crate::rewrite::{columns_around, each_part, has_expression};
 use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -10,7 +11,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::error::Result;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, lit};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, lit};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
@@ -77,11 +78,6 @@ fn has_pattern(expression: &Expr) -> bool {
         Expr::BinaryExpr(binary) => is_regular(binary.op),
         _ => false,
     }
-}
-
-fn is_regular(operator: Operator) -> bool {
-    use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
-    matches!(operator, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch)
 }
 
 fn in_expression(expression: Expr, schema: &dyn ExprSchema) -> Result<Transformed<Expr>> {

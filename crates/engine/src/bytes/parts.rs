@@ -73,7 +73,7 @@ fn optional(arguments: &[ArrayRef], at: usize) -> Result<Option<arrow::array::In
     arguments.get(at).map(integers).transpose()
 }
 
-/// What `result` gives for the rows in which no argument is NULL.
+/// The results of `result` for the rows in which no argument is NULL.
 fn each(
     arguments: &[ArrayRef],
     mut result: impl FnMut(usize, &mut BinaryViewBuilder) -> Result<()>,

@@ -3,9 +3,9 @@
 /// Why a text is not a decimal of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoDecimal {
-    /// It is no number.
+    /// The text is no number.
     Invalid,
-    /// It has more digits before the point than the type.
+    /// The number has more digits before the point than the type.
     OutOfRange,
 }
 

@@ -9,7 +9,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::Result;
 use std::sync::Arc;
 
-/// What times are, and how they are written.
+/// The types of times, and how these are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimesWithin {
     pub(super) is_time: fn(&DataType) -> bool,

@@ -5,14 +5,14 @@
 //! portion after the other: as many threads are at work as before, each a few batches ahead at most.
 
 use crate::datafusion::cancellation::StoppableExec;
+use crate::functions::ORDERED_AGGREGATES;
 use crate::table::RegisteredExec;
 use arrow::array::RecordBatch;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::internal_err;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -37,8 +37,6 @@ use std::sync::Arc;
 
 /// Batches that a task may be ahead of the reader: those of a portion, unless they became more.
 const AHEAD: usize = 16;
-/// Aggregates whose value tells the order of their input.
-const ORDERED_AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
 
 /// Puts an [`InOrderExec`] where rows of the program's data are gathered that nothing has reordered.
 #[derive(Debug)]
@@ -195,31 +193,7 @@ impl ExecutionPlan for InOrderExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::of(input, None))),
-            _ => internal_err!("rows in order are those of one operator"),
-        }
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
+    crate::inputs::reads_one!(input, |_, input| Self::of(input, None));
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let parts = parts(&self.input);

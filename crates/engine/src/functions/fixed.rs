@@ -61,7 +61,7 @@ fn text_and_length(types: &[DataType]) -> Result<Vec<DataType>> {
     }
 }
 
-/// What a function gives for each text that is not NULL.
+/// The results of a function for the texts, NULL for NULL.
 fn of_each(arguments: &[ArrayRef], function: impl Fn(&str, usize) -> Option<String>) -> Result<ArrayRef> {
     let texts = cast(&arguments[0], &DataType::Utf8View)?;
     let lengths = arguments[1].as_primitive::<Int64Type>();

@@ -24,6 +24,9 @@ pub(crate) use function::{Compute, PureFunction, over_arrays, typed};
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
+/// Aggregates whose value tells the order of their input.
+pub(crate) const ORDERED_AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
+
 /// The function that makes a regular expression of a pattern of SIMILAR TO.
 pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 

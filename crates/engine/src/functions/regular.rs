@@ -7,7 +7,7 @@ use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder}
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use datafusion::error::Result;
-use datafusion::logical_expr::ScalarUDF;
+use datafusion::logical_expr::{Operator, ScalarUDF};
 use regex::{CaptureLocations, Captures, Regex};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn each(arguments: &[ArrayRef], write: fn(&str, &str) -> Result<String>) -> Resu
     Ok(Arc::new(written.collect::<Result<StringViewArray>>()?))
 }
 
-/// As [`written`], and as a group where it may look for a backslash: DataFusion makes a LIKE of an expression that is a text
+/// An expression as [`written`] has it, and as a group where it may look for a backslash: DataFusion makes a LIKE of an expression that is a text
 /// alone, and does not escape what escapes there.
 pub(crate) fn written_test(pattern: &str, flags: &str) -> Result<String> {
     let has_backslash = ["\\\\", "\\x", "\\u", "\\U"].iter().any(|escape| pattern.contains(escape));
@@ -182,6 +182,12 @@ impl Replacement {
         };
         self.expression.replacen(text, usize::from(!self.is_global), new)
     }
+}
+
+/// Whether an operator tests a text by a regular expression.
+pub(crate) fn is_regular(operator: Operator) -> bool {
+    use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
+    matches!(operator, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch)
 }
 
 fn compiled(expression: &str) -> Result<Regex> {

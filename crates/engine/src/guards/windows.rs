@@ -1,6 +1,10 @@
 //! Windows over what conditions guard. Operators of windows compute arguments, keys and FILTER by themselves, where no guard
 //! can be put; so those with conditions are computed beforehand, in a projection, which has one. The argument of a window
 //! function with FILTER becomes a CASE of it.
+//!
+//! Keys that are no columns are computed there, too. They are once then, and not by each operator that divides or sorts rows by them;
+//! and DataFusion does not know the order of a comparison of functions, not even behind its own sort by it, since it asks what range the
+//! sides have and finds one without a type (DataFusion 55, `EquivalenceProperties::get_expr_properties`): it refuses the plan.
 
 use crate::rewrite::has_expression;
 use datafusion::common::Column;
@@ -26,8 +30,14 @@ impl AnalyzerRule for GuardedWindows {
 }
 
 fn in_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let asks =
-        |part: &Expr| is_condition(part) || matches!(part, Expr::WindowFunction(call) if call.params.filter.is_some());
+    let asks = |part: &Expr| match part {
+        Expr::WindowFunction(call) => {
+            let parameters = &call.params;
+            let orders = parameters.order_by.iter().map(|order| &order.expr);
+            parameters.filter.is_some() || !parameters.partition_by.iter().chain(orders).all(is_plain)
+        }
+        part => is_condition(part),
+    };
     if !matches!(plan, LogicalPlan::Window(_)) || !has_expression(&plan, asks)? {
         return Ok(Transformed::no(plan));
     }
@@ -80,12 +90,15 @@ impl Beforehand {
                 *argument = Expr::Case(Case::new(None, vec![(filter.clone(), Box::new(taken))], None));
             }
         }
-        let orders = parameters.order_by.iter_mut().map(|order| &mut order.expr);
         let filter = parameters.filter.iter_mut().map(|filter| &mut **filter);
-        for part in parameters.args.iter_mut().chain(&mut parameters.partition_by).chain(orders).chain(filter) {
+        for part in parameters.args.iter_mut().chain(filter) {
             if part.exists(|part| Ok(is_condition(part)))? {
                 *part = self.column(part);
             }
+        }
+        let orders = parameters.order_by.iter_mut().map(|order| &mut order.expr);
+        for key in parameters.partition_by.iter_mut().chain(orders).filter(|key| !is_plain(key)) {
+            *key = self.column(key);
         }
         let bare = Expr::WindowFunction(call);
         let is_same = self.computed.len() == before && relation.is_none();

@@ -6,8 +6,8 @@ use crate::casts::OwnCasts;
 use crate::compile::CompilePipelines;
 use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
 use crate::datafusion::fixes::{
-    ComparedKeys, ConstantRegressions, EqualFunctions, EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns,
-    OneZero, OrderedStrings, OuterConstants, SharedThresholds, UnlimitOneGroup, UnwaitedJoins, WholeKeys,
+    ConstantRegressions, EqualFunctions, EqualWindows, JoinsInMemory, LimitOneGroup, ListsOfColumns, OneZero,
+    OrderedStrings, OuterConstants, SharedThresholds, UnlimitOneGroup, UnwaitedJoins, WholeKeys,
 };
 use crate::datafusion::in_order::FramesInOrder;
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
@@ -134,7 +134,7 @@ fn optimizer_rules() -> Vec<Logical> {
     }
     rules.push(Arc::new(OneZero));
     let mut rules = in_passes(rules, Arc::new(JoinOrder));
-    rules.extend([Arc::new(ComparedKeys) as Logical, Arc::new(AskingWindows), Arc::new(Recursions)]);
+    rules.extend([Arc::new(AskingWindows) as Logical, Arc::new(Recursions)]);
     rules.push(Arc::new(PlanShared::new(rules.clone())));
     rules
 }

@@ -8,6 +8,7 @@
 //! | `dialect`, `tokens`, `adjacent` | the dialect, and what is put right among the tokens |
 //! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
 //! | `walk` | one walk over syntax trees for every visitor |
+//! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
 //! | `alter_design`, `copy` | statements that the parser does not know |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
@@ -23,6 +24,7 @@ pub(crate) mod depth;
 pub(crate) mod dialect;
 pub(crate) mod ignored;
 pub(crate) mod layout;
+pub(crate) mod lengths;
 pub(crate) mod literals;
 pub(crate) mod names;
 pub(crate) mod operators;

@@ -168,7 +168,8 @@ fn take(expression: &mut Expr) -> Expr {
     std::mem::replace(expression, Expr::value(Value::Null))
 }
 
-fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+/// A call of a function.
+pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let argument = |argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument));
     let args = arguments.into_iter().map(argument).collect();
     Expr::Function(Function {

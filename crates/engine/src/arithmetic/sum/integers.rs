@@ -1,4 +1,4 @@
-//! Which sums are of INTEGERs. PostgreSQL's sum of INTEGERs is a BIGINT, that of BIGINTs has any number of digits. A literal is planned as a
+//! Sums of INTEGERs. PostgreSQL's sum of INTEGERs is a BIGINT, that of BIGINTs has any number of digits. A literal is planned as a
 //! BIGINT here, and `i + 1` with it, though it is an INTEGER there; so the sum of such an expression is told by what it is made of.
 
 use arrow::datatypes::DataType;

@@ -78,7 +78,7 @@ enum Summed {
     Decimal,
 }
 
-/// What is summed, and the type of the sum.
+/// A sum: its values, and its own type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SummedType {
     values: Summed,

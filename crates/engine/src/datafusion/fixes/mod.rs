@@ -3,8 +3,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `compared_keys` | windows by comparisons of functions are refused |
 //! | `constant_regressions` | `regr_r2` of a constant is NULL |
+//! | `equal_functions` | windows above an equality of a function are refused |
 //! | `equal_windows` | window functions that became the same are refused |
 //! | `joins_in_memory` | joins that look at all pairs double or lose rows where memory is refused |
 //! | `lists_of_columns` | `IN` with columns in its list is taken for a constant |
@@ -16,8 +16,8 @@
 //! | `whole_keys` | a part of the keys of groups is said to be unique |
 //! | `zeros_in_lists` | -0.0 is not found among the 0.0 of a list |
 
-mod compared_keys;
 mod constant_regressions;
+mod equal_functions;
 mod equal_windows;
 mod joins_in_memory;
 mod lists_of_columns;
@@ -29,8 +29,8 @@ mod unwaited_joins;
 mod whole_keys;
 mod zeros_in_lists;
 
-pub(crate) use compared_keys::{ComparedKeys, EqualFunctions};
 pub(crate) use constant_regressions::ConstantRegressions;
+pub(crate) use equal_functions::EqualFunctions;
 pub(crate) use equal_windows::EqualWindows;
 pub(crate) use joins_in_memory::JoinsInMemory;
 pub(crate) use lists_of_columns::ListsOfColumns;

@@ -3,7 +3,7 @@
 //! `aggregate_functional_dependencies`: it asks whether the keys determine more together than `a` does, not whether `a` determines
 //! `id`). A join whose side has one row for each `a` is left out then where nobody reads that side, and its rows with it.
 //!
-//! What is wrong is taken back right before the rules that read it; a rule that makes a plan anew brings it back.
+//! The rule here takes that back right before the rules that read it; a rule that makes a plan anew brings it back.
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Dependency, FunctionalDependence, FunctionalDependencies};

@@ -1,10 +1,9 @@
 //! Column types as SQL writes them, to the types that a table stores; anything else is refused by column and type.
 
+use crate::sql::lengths::characters;
 use crate::temporal::zones::ZONE;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{
-    BinaryLength, CharLengthUnits, CharacterLength, DataType, ExactNumberInfo, TimezoneInfo,
-};
+use datafusion::sql::sqlparser::ast::{BinaryLength, DataType, ExactNumberInfo, TimezoneInfo};
 use gingham_storage::{LogicalType, SqlState, Unit};
 
 /// Precision and scale of DECIMAL without any, as DataFusion's casts have it.
@@ -53,7 +52,7 @@ pub(crate) fn logical_type(column: &str, data_type: &DataType) -> Result<Logical
         }
         Sql::Char(length) | Sql::Character(length) => match length {
             None => LogicalType::Char(1),
-            Some(length) => match character_limit(column, data_type, length)? {
+            Some(length) => match characters(&format!("column '{column}'"), data_type, length)? {
                 Some(limit) => LogicalType::Char(limit),
                 None => return Err(refused(column, data_type)),
             },
@@ -61,7 +60,7 @@ pub(crate) fn logical_type(column: &str, data_type: &DataType) -> Result<Logical
         Sql::Varchar(length) | Sql::CharVarying(length) | Sql::CharacterVarying(length) | Sql::Nvarchar(length) => {
             match length {
                 None => LogicalType::Varchar(None),
-                Some(length) => LogicalType::Varchar(character_limit(column, data_type, length)?),
+                Some(length) => LogicalType::Varchar(characters(&format!("column '{column}'"), data_type, length)?),
             }
         }
         Sql::Text | Sql::String(None) => LogicalType::Varchar(None),
@@ -136,23 +135,6 @@ fn unit(column: &str, data_type: &DataType, digits: Option<u64>) -> Result<Unit>
             )));
         }
     })
-}
-
-/// Most characters; `None` for MAX.
-fn character_limit(column: &str, data_type: &DataType, length: &CharacterLength) -> Result<Option<u32>> {
-    match *length {
-        CharacterLength::Max => Ok(None),
-        CharacterLength::IntegerLength { unit: Some(CharLengthUnits::Octets), .. } => Err(Error::Unsupported(format!(
-            "column '{column}' has type {data_type}: a length in OCTETS is not supported, only in characters"
-        ))),
-        CharacterLength::IntegerLength { length, .. } => match u32::try_from(length) {
-            Ok(limit) if limit > 0 => Ok(Some(limit)),
-            _ => Err(Error::invalid(
-                SqlState::InvalidParameterValue,
-                format!("column '{column}' has type {data_type}, but the length must be from 1 to {}", u32::MAX),
-            )),
-        },
-    }
 }
 
 #[cfg(test)]
