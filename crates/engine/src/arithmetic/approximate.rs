@@ -5,7 +5,7 @@
 //! TIMESTAMPs with what they are compared with.
 
 use crate::arithmetic::decimals::{narrow_literals, quotient_of_decimals};
-use crate::arithmetic::{sets, times, timestamps};
+use crate::arithmetic::{reals, sets, times, timestamps};
 use crate::rewrite::{columns_around, each_part, has_expression};
 use crate::temporal::{of_intervals, range_of_numbers};
 use datafusion::arrow::datatypes::DataType;
@@ -75,6 +75,7 @@ fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<T
         Expr::BinaryExpr(binary) => {
             let compares = binary.op.supports_propagation();
             let aligned = align(vec![&mut binary.left, &mut binary.right], compares, schema);
+            let aligned = reals::widen_operands(binary, schema) || aligned;
             let aligned = narrow_literals(binary, schema) || aligned;
             match quotient_of_decimals(binary, schema) {
                 Some(quotient) => {
@@ -128,6 +129,9 @@ pub(super) fn align_typed(operands: Vec<&mut Expr>, types: Vec<DataType>, compar
     if compares && types.iter().any(|data_type| matches!(data_type, DataType::Timestamp(..))) {
         return timestamps::align(operands, &types);
     }
+    if compares && reals::meet_integers(&types) {
+        return reals::widen_compared(operands, &types);
+    }
     if !mixes(&types) {
         return false;
     }
@@ -145,7 +149,7 @@ pub(super) fn mixes(types: &[DataType]) -> bool {
     types.iter().any(DataType::is_floating) && types.iter().any(DataType::is_decimal)
 }
 
-/// Makes a DOUBLE of a number, or a REAL of a literal.
+/// Makes a DOUBLE of a number, or of a literal a REAL.
 pub(super) fn make_float(operand: &mut Expr, real: bool) {
     let literal = if let Expr::Literal(value, _) = &*operand { float(value, real) } else { None };
     *operand = match literal {
@@ -154,12 +158,12 @@ pub(super) fn make_float(operand: &mut Expr, real: bool) {
     };
 }
 
-/// The float nearest to a decimal: read from its digits, so that it is rounded once.
-fn float(decimal: &ScalarValue, real: bool) -> Option<ScalarValue> {
-    if decimal.is_null() || !decimal.data_type().is_decimal() {
+/// The float nearest to a number without an exponent: read from its digits, so that it is rounded once.
+fn float(number: &ScalarValue, real: bool) -> Option<ScalarValue> {
+    if number.is_null() || !(number.data_type().is_decimal() || number.data_type().is_integer()) {
         return None;
     }
-    let text = decimal.to_string();
+    let text = number.to_string();
     Some(if real { ScalarValue::Float32(text.parse().ok()) } else { ScalarValue::Float64(text.parse().ok()) })
 }
 

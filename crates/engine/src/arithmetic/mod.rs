@@ -26,6 +26,7 @@ mod decimals;
 mod function;
 mod integer;
 mod quotient;
+mod reals;
 mod rounding;
 mod rule;
 mod sets;

@@ -2,6 +2,7 @@
 //! INTERSECT and EXCEPT are, too), and between a value and the rows of a subquery.
 
 use crate::arithmetic::approximate::{align_typed, make_float, mixes};
+use crate::arithmetic::reals::meet_integers;
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ExprSchema};
@@ -53,7 +54,7 @@ fn align_values(mut values: Values) -> Result<Transformed<LogicalPlan>> {
         }
     }
     if floats.is_empty() {
-        return align_quotients(values);
+        return align_changed(values);
     }
     for row in &mut values.values {
         for column in &floats {
@@ -66,12 +67,12 @@ fn align_values(mut values: Values) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Values(values)))
 }
 
-/// VALUES with quotients of decimals, whose types are no longer those that DataFusion has read.
-fn align_quotients(mut values: Values) -> Result<Transformed<LogicalPlan>> {
+/// VALUES with expressions, quotients of decimals say, whose types are no longer those that DataFusion has read.
+fn align_changed(mut values: Values) -> Result<Transformed<LogicalPlan>> {
     let none = DFSchema::empty();
     let mut types: Vec<DataType> = values.schema.fields().iter().map(|field| field.data_type().clone()).collect();
     let mut changed = false;
-    for (column, data_type) in types.iter_mut().enumerate().filter(|(_, own)| own.is_decimal()) {
+    for (column, data_type) in types.iter_mut().enumerate() {
         let own = values.values.iter().map(|row| row[column].get_type(&none)).collect::<Result<Vec<_>>>()?;
         if own.iter().all(|own| own == data_type || own.is_null()) {
             continue;
@@ -117,7 +118,13 @@ pub(super) fn align_subquery(value: &mut Expr, subquery: &mut Subquery, schema: 
     let (Ok(own), Some(field)) = (value.get_type(schema), subquery.subquery.schema().fields().first()) else {
         return Ok(false);
     };
-    if !mixes(&[own.clone(), field.data_type().clone()]) {
+    let types = [own.clone(), field.data_type().clone()];
+    if meet_integers(&types) {
+        make_float(value, false);
+        subquery.subquery = Arc::new(with_floats(LogicalPlan::clone(&subquery.subquery), &[0])?);
+        return Ok(true);
+    }
+    if !mixes(&types) {
         return Ok(false);
     }
     if own.is_decimal() {
@@ -128,7 +135,7 @@ pub(super) fn align_subquery(value: &mut Expr, subquery: &mut Subquery, schema: 
     Ok(true)
 }
 
-/// The plan with DOUBLEs in the place of decimals in some of its columns.
+/// The plan with DOUBLEs in the place of other numbers in some of its columns.
 fn with_floats(plan: LogicalPlan, columns: &[usize]) -> Result<LogicalPlan> {
     let schema = schema_with_floats(plan.schema(), columns)?;
     coerce_plan_expr_for_schema(plan, &schema)
@@ -136,7 +143,7 @@ fn with_floats(plan: LogicalPlan, columns: &[usize]) -> Result<LogicalPlan> {
 
 fn schema_with_floats(schema: &DFSchema, columns: &[usize]) -> Result<DFSchema> {
     let field = |(position, (qualifier, field)): (usize, (Option<&_>, &Arc<Field>))| {
-        let field = if columns.contains(&position) && field.data_type().is_decimal() {
+        let field = if columns.contains(&position) && field.data_type().is_numeric() {
             Arc::new(field.as_ref().clone().with_data_type(DataType::Float64))
         } else {
             Arc::clone(field)

@@ -127,6 +127,8 @@ pub(super) enum WithSource {
         /// Its rows, once it is known that all who name it read the same.
         shared: RefCell<Option<(Arc<SharedRows>, Vec<String>)>>,
     },
+    /// Within a query of WITH RECURSIVE, where it may not name itself.
+    Itself,
     /// Within the second part of a recursive query: the rows of the round before.
     Rounds { table: Arc<CteWorkTable>, columns: Vec<String>, was_read: Cell<bool> },
 }

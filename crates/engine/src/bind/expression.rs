@@ -8,11 +8,12 @@ use crate::arithmetic::with_sums_of_integers;
 use crate::bind::binder::{Binder, QueryContext, schema_of};
 use crate::bind::error;
 use crate::bind::items::OutputItem;
+use crate::bind::literals::with_typed_texts;
 use crate::bind::patterns::with_pattern;
 use crate::bind::scope::{NameScope, resolve};
 use crate::sql::names::fold;
 use crate::sql::walk::{SyntaxTree, Visit};
-use crate::windows::with_arguments;
+use crate::windows::{with_arguments, with_frame_of_peers};
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -84,6 +85,7 @@ impl Binder<'_> {
         let schema = schema_of(columns)?;
         let tree = ExprWithAlias { expr: tree, alias: None };
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
+        let planned = with_typed_texts(planned, &schema)?;
         let planned = with_sums_of_integers(planned, &schema)?;
         let planned = windowed(planned, &schema)?;
         let planned = self.fixed.applied(put_in_place(planned, &outer, stand_ins)?)?;
@@ -131,7 +133,8 @@ fn windowed(planned: Planned, schema: &DFSchema) -> Result<Planned> {
     let windowed = planned.transform_up(|part| {
         Ok(match part {
             Planned::WindowFunction(call) => {
-                Transformed::yes(Planned::WindowFunction(Box::new(with_arguments(*call, schema)?)))
+                let call = with_frame_of_peers(with_arguments(*call, schema)?, schema)?;
+                Transformed::yes(Planned::WindowFunction(Box::new(call)))
             }
             other => Transformed::no(other),
         })

@@ -37,6 +37,7 @@ mod group;
 mod items;
 mod join;
 mod keys;
+mod literals;
 mod mentioned;
 mod names;
 mod order;
@@ -56,6 +57,7 @@ mod tables;
 mod unnest;
 mod window;
 mod with;
+mod with_order;
 
 pub(crate) use binder::{Beside, Instead};
 pub(crate) use items::heading;

@@ -36,14 +36,21 @@ impl Binder<'_> {
         columns: &[String],
         place: &QueryContext,
     ) -> Result<Bound> {
+        let itself = With {
+            name: name.to_owned(),
+            source: WithSource::Itself,
+            is_named: Cell::new(true),
+            next: place.with.clone(),
+        };
+        let alone = QueryContext { with: Some(Rc::new(itself)), ..place.clone() };
         let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right } = query.body.as_ref() else {
-            return self.unordered(query, place);
+            return self.unordered(query, &alone);
         };
-        let place = match &query.with {
-            Some(with) => behind(with, place)?,
-            None => place.clone(),
+        let (place, alone) = match &query.with {
+            Some(with) => (behind(with, place)?, behind(with, &alone)?),
+            None => (place.clone(), alone),
         };
-        let mut first = self.body(left, &place)?;
+        let mut first = self.body(left, &alone)?;
         first.rename(columns);
         first.plan = self.unqualified(first.plan)?;
         let mut next = self.rounds(name, &first, right, &place)?;

@@ -3,6 +3,7 @@
 use crate::bind::binder::{Binder, Bound, QueryContext, With, WithSource};
 use crate::bind::from::From;
 use crate::bind::scope::FromRelation;
+use crate::bind::with_order::in_order;
 use crate::bind::{error, shared};
 use crate::shared::SharedRows;
 use crate::sql::names::fold;
@@ -24,7 +25,7 @@ const MOST_NAMED: usize = 6;
 pub(super) fn behind(with: &WithClause, place: &QueryContext) -> Result<QueryContext> {
     let mut inner = place.clone();
     let mut names: Vec<String> = Vec::new();
-    for Cte { alias, query, from: _, materialized, closing_paren_token: _ } in &with.cte_tables {
+    for Cte { alias, query, from: _, materialized, closing_paren_token: _ } in in_order(with)? {
         let name = fold(&alias.name);
         if names.contains(&name) {
             return Err(error::invalid(
@@ -65,6 +66,7 @@ impl Binder<'_> {
         with.is_named.set(true);
         self.with_named += 1;
         let bound = match &with.source {
+            WithSource::Itself => return Err(misplaced(&with.name)),
             WithSource::Rounds { table, columns, was_read } => {
                 was_read.set(true);
                 let source = provider_as_source(Arc::clone(table) as _);
@@ -132,4 +134,12 @@ impl Binder<'_> {
         let plan = self.own_names(crate::shared::reader(rows)?)?;
         Ok(Bound::of(plan, names))
     }
+}
+
+fn misplaced(name: &str) -> Error {
+    let form = "its first part does not name it, and UNION or UNION ALL joins the part that does";
+    Error::invalid(
+        SqlState::InvalidRecursion,
+        format!("WITH RECURSIVE '{name}' names itself in the wrong place: {form}"),
+    )
 }

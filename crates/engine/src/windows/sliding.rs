@@ -17,14 +17,16 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Aggregates of DataFusion's that take no value out again, or don't know that they have none left (`bit_xor`).
-const ADD_ONLY: [&str; 10] = [
+/// Aggregates that take no value out again, or don't know that they have none left (`bit_xor`).
+const ADD_ONLY: [&str; 12] = [
     "bit_xor",
     "bool_and",
     "bool_or",
     "bit_and",
     "bit_or",
     "string_agg",
+    "interval_min",
+    "interval_max",
     "approx_distinct",
     "approx_median",
     "approx_percentile_cont",

@@ -138,7 +138,10 @@ impl AnswerPair {
             (Some(one), Some(other)) => {
                 one == other
                     || one.is_nan() && other.is_nan()
-                    || (one - other).abs() <= TOLERANCE * one.abs().max(other.abs()) + CANCELLED * self.largest[column]
+                    || one.is_finite()
+                        && other.is_finite()
+                        && (one - other).abs()
+                            <= TOLERANCE * one.abs().max(other.abs()) + CANCELLED * self.largest[column]
             }
             _ => one.is_none() && other.is_none(),
         }

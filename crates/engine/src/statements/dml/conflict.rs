@@ -66,7 +66,8 @@ impl Upsert {
                     ));
                 };
                 let conflicts = conflicts(target, key, &self.proposed).await?;
-                if conflicts.first.iter().enumerate().any(|(row, first)| row != *first) {
+                let is_second = |(row, first): (usize, &usize)| row != *first && !conflicts.exists[row];
+                if conflicts.first.iter().enumerate().any(is_second) {
                     return Err(Error::constraint(
                         SqlState::CardinalityViolation,
                         format!(

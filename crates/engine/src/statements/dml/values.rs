@@ -2,6 +2,7 @@
 //! an error names its row; DataFusion's VALUES would first bring a column's values to one type.
 
 use crate::session::StatementContext;
+use crate::sql::literals::number;
 use crate::statements::ddl::expression;
 use crate::statements::dml::ingest::{ConvertError, Converter};
 use crate::statements::query_of;
@@ -231,26 +232,6 @@ fn literal(expression: &Expr, parameters: Option<&ParamValues>) -> Result<Option
     })
 }
 
-/// A number: an integer, a DOUBLE when it has an exponent, else an exact decimal; `None` leaves it to DataFusion.
-fn number(digits: &str) -> Option<ScalarValue> {
-    if let Ok(value) = digits.parse::<i64>() {
-        return Some(ScalarValue::Int64(Some(value)));
-    }
-    if let Ok(value) = digits.parse::<u64>() {
-        return Some(ScalarValue::UInt64(Some(value)));
-    }
-    if digits.contains(['e', 'E']) {
-        // What is too large for a DOUBLE is left to DataFusion, which says so.
-        let value = digits.parse::<f64>().ok().filter(|value| value.is_finite());
-        return value.map(|value| ScalarValue::Float64(Some(value)));
-    }
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let unscaled: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let figures = unscaled.unsigned_abs().checked_ilog10().map_or(1, |log| log as usize + 1);
-    let precision = u8::try_from(figures.max(fraction.len()).max(1)).ok().filter(|precision| *precision <= 38)?;
-    Some(ScalarValue::Decimal128(Some(unscaled), precision, i8::try_from(fraction.len()).ok()?))
-}
-
 /// Computes expressions as one query without a table.
 async fn compute(
     context: &StatementContext,
@@ -272,23 +253,4 @@ async fn compute(
     let row = batches.iter().find(|batch| batch.num_rows() > 0);
     let row = row.ok_or_else(|| Error::Internal("a SELECT without a table gave no row".into()))?;
     row.columns().iter().map(|column| Ok(ScalarValue::try_from_array(column, 0)?)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_keep_their_digits() {
-        assert_eq!(number("12"), Some(ScalarValue::Int64(Some(12))));
-        assert_eq!(number("-9223372036854775808"), Some(ScalarValue::Int64(Some(i64::MIN))));
-        assert_eq!(number("18446744073709551615"), Some(ScalarValue::UInt64(Some(u64::MAX))));
-        assert_eq!(number("18446744073709551616"), Some(ScalarValue::Decimal128(Some(1 << 64), 20, 0)));
-        assert_eq!(number("1.50"), Some(ScalarValue::Decimal128(Some(150), 3, 2)));
-        assert_eq!(number("-.05"), Some(ScalarValue::Decimal128(Some(-5), 2, 2)));
-        assert_eq!(number("0.0"), Some(ScalarValue::Decimal128(Some(0), 1, 1)));
-        assert_eq!(number("1e3"), Some(ScalarValue::Float64(Some(1000.0))));
-        assert_eq!(number("1_000"), None);
-        assert_eq!(number(&"9".repeat(39)), None);
-    }
 }

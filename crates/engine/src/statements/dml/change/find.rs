@@ -95,7 +95,7 @@ impl FoundRecords {
         if self.change.ids.is_sorted_by(|a, b| a < b) {
             return Ok(());
         }
-        Err(taken_twice(target, verb))
+        Err(taken_twice(target, verb, SEVERAL))
     }
 
     /// The rows that RETURNING is about, and the tables beside the one that changes whose columns they have too.
@@ -174,7 +174,10 @@ async fn read(
     if ids.len() < rows {
         // A DELETE alone may meet a record several times.
         if change.replaces || !change.assignments.is_empty() {
-            return Err(taken_twice(target, change.verb));
+            return Err({
+                let why = if change.excluded.is_some() { EQUAL_KEYS } else { SEVERAL };
+                taken_twice(target, change.verb, why)
+            });
         }
         held.return_once(&met)?;
     }
@@ -209,19 +212,23 @@ async fn write_alone(
         }
         Ok(Some(store.write_values(&table, &values, threads, &|| !cancel.is_cancelled())?))
     });
-    let written = written.await?.ok_or_else(|| taken_twice(target, change.verb))?;
+    let written = written.await?.ok_or_else(|| {
+        let why = if change.excluded.is_some() { EQUAL_KEYS } else { SEVERAL };
+        taken_twice(target, change.verb, why)
+    })?;
     let change = Changed { ids: written.ids, columns: Some(columns), ..Changed::default() };
     Ok(FoundRecords { change, new: New::Rows(written.rows), referred, records, held })
 }
 
-fn taken_twice(target: &TargetTable, verb: &str) -> Error {
-    Error::invalid(
-        SqlState::CardinalityViolation,
-        format!(
-            "{verb} of table '{}': several rows match one of its rows; make the condition choose one of them",
-            target.table.definition.name
-        ),
-    )
+/// Why UPDATE and MERGE find a record twice.
+const SEVERAL: &str = "several rows match one of its rows; make the condition choose one of them";
+
+/// Why ON CONFLICT does.
+const EQUAL_KEYS: &str = "two of the new rows have the same key, and each would change the record that has it";
+
+fn taken_twice(target: &TargetTable, verb: &str, why: &str) -> Error {
+    let table = &target.table.definition.name;
+    Error::invalid(SqlState::CardinalityViolation, format!("{verb} of table '{table}': {why}"))
 }
 
 /// The columns of a table that others refer to, in the statement's snapshot.

@@ -1,0 +1,61 @@
+//! A REAL beside an integer: both are DOUBLEs in comparisons and in what is computed, as in PostgreSQL. A REAL has 24 binary digits, so
+//! that as REALs 16777217 and 16777216 would be equal.
+
+use crate::arithmetic::approximate::make_float;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{ExprSchema, ScalarValue};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, cast};
+
+/// The integers up to this one, and their negatives, are REALs exactly.
+const LARGEST_EXACT: i64 = 1 << 24;
+
+/// Whether REALs, but no DOUBLE, stand beside integers.
+pub(super) fn meet_integers(types: &[DataType]) -> bool {
+    let has = |wanted: fn(&DataType) -> bool| types.iter().any(wanted);
+    has(|own| *own == DataType::Float32) && !has(|own| *own == DataType::Float64) && has(DataType::is_integer)
+}
+
+/// Makes DOUBLEs of the operands of `+`, `-`, `*`, `/` and `%`.
+pub(super) fn widen_operands(binary: &mut BinaryExpr, schema: &dyn ExprSchema) -> bool {
+    use Operator::{Divide, Minus, Modulo, Multiply, Plus};
+    if !matches!(binary.op, Plus | Minus | Multiply | Divide | Modulo) {
+        return false;
+    }
+    let operands = [&mut *binary.left, &mut *binary.right];
+    let types = operands.iter().map(|operand| operand.get_type(schema)).collect::<Result<Vec<_>, _>>();
+    match types {
+        Ok(types) if meet_integers(&types) => {
+            operands.into_iter().for_each(make_double);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Makes DOUBLEs of operands that are compared, unless the integers are constants that are REALs exactly. Constants with digits behind the
+/// point are REALs beside REALs.
+pub(super) fn widen_compared(operands: Vec<&mut Expr>, types: &[DataType]) -> bool {
+    let is_exact = |(operand, data_type): (&&mut Expr, &DataType)| !data_type.is_integer() || is_small(operand);
+    let as_reals = operands.iter().zip(types).all(is_exact);
+    for (operand, data_type) in operands.into_iter().zip(types) {
+        match data_type {
+            own if own.is_decimal() => make_float(operand, as_reals),
+            own if as_reals && own.is_integer() => make_float(operand, true),
+            _ if as_reals => {}
+            _ => make_double(operand),
+        }
+    }
+    true
+}
+
+fn make_double(operand: &mut Expr) {
+    *operand = cast(std::mem::take(operand), DataType::Float64);
+}
+
+fn is_small(operand: &Expr) -> bool {
+    let Expr::Literal(value, _) = operand else { return false };
+    match value.cast_to(&DataType::Int64) {
+        Ok(ScalarValue::Int64(value)) => value.is_none_or(|value| (-LARGEST_EXACT..=LARGEST_EXACT).contains(&value)),
+        _ => false,
+    }
+}

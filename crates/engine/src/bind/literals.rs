@@ -1,0 +1,168 @@
+//! Texts without a type. A literal in quotes takes the type of what it stands beside, where values of several expressions have one
+//! type together: the results of CASE, COALESCE and its like, the elements of an array, the columns of VALUES and UNION.
+//! DataFusion makes texts of all others there, or refuses them.
+
+use crate::Result;
+use crate::casts::{Failing, convert};
+use crate::sql::literals::number;
+use arrow::array::{ArrayRef, StringArray};
+use arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::expr::{Case, WindowFunction};
+use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
+use datafusion::logical_expr::{Expr as Planned, ExprSchemable, LogicalPlan, Projection};
+use std::sync::Arc;
+
+/// An expression in which the texts without a type have the one that their place gives them.
+pub(super) fn with_typed_texts(planned: Planned, schema: &DFSchema) -> Result<Planned> {
+    let typed = planned.transform_up(|part| {
+        Ok(match part {
+            Planned::Case(mut case) => {
+                let changed = in_case(&mut case, schema)?;
+                Transformed::new_transformed(Planned::Case(case), changed)
+            }
+            Planned::ScalarFunction(mut call) => {
+                let together = match call.func.name() {
+                    "coalesce" | "greatest" | "least" | "nullif" | "nvl" | "make_array" => 0,
+                    "nvl2" => 1,
+                    _ => return Ok(Transformed::no(Planned::ScalarFunction(call))),
+                };
+                let changed = align(call.args.iter_mut().skip(together).collect(), schema)?;
+                Transformed::new_transformed(Planned::ScalarFunction(call), changed)
+            }
+            Planned::WindowFunction(mut call) => {
+                let changed = in_window(&mut call, schema)?;
+                Transformed::new_transformed(Planned::WindowFunction(call), changed)
+            }
+            other => Transformed::no(other),
+        })
+    })?;
+    Ok(typed.data)
+}
+
+/// Gives the texts among the rows of VALUES the types of their columns.
+pub(super) fn align_rows(rows: &mut [Vec<Planned>]) -> Result<()> {
+    let none = DFSchema::empty();
+    for column in 0..rows.first().map_or(0, Vec::len) {
+        align(rows.iter_mut().map(|row| &mut row[column]).collect(), &none)?;
+    }
+    Ok(())
+}
+
+/// Gives the texts among two queries' columns the types of those of the other query.
+pub(super) fn align_queries(left: LogicalPlan, right: LogicalPlan) -> Result<(LogicalPlan, LogicalPlan)> {
+    let types = |plan: &LogicalPlan| -> Vec<DataType> {
+        plan.schema().fields().iter().map(|field| field.data_type().clone()).collect()
+    };
+    let (own, others) = (types(&left), types(&right));
+    Ok((with_types(left, &others)?, with_types(right, &own)?))
+}
+
+/// A query whose columns that are texts without a type have these types.
+fn with_types(plan: LogicalPlan, types: &[DataType]) -> Result<LogicalPlan> {
+    let LogicalPlan::Projection(mut projection) = plan else { return Ok(plan) };
+    let mut changed = false;
+    for (item, data_type) in projection.expr.iter_mut().zip(types) {
+        let Some(text) = text_of(item) else { continue };
+        if let Some(value) = typed(text, data_type)? {
+            let name = item.qualified_name();
+            *item = Planned::Literal(value, None).alias_qualified(name.0, name.1);
+            changed = true;
+        }
+    }
+    if !changed {
+        return Ok(LogicalPlan::Projection(projection));
+    }
+    Ok(LogicalPlan::Projection(Projection::try_new(std::mem::take(&mut projection.expr), projection.input)?))
+}
+
+fn in_case(case: &mut Case, schema: &DFSchema) -> datafusion::error::Result<bool> {
+    let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
+    let mut changed = align(results.chain(case.else_expr.as_deref_mut()).collect(), schema)?;
+    if let Some(base) = &case.expr
+        && let Ok(data_type) = base.get_type(schema)
+    {
+        for (when, _) in &mut case.when_then_expr {
+            changed |= give(when, &data_type)?;
+        }
+    }
+    Ok(changed)
+}
+
+/// `lag(value, 1, 'text')`.
+fn in_window(call: &mut WindowFunction, schema: &DFSchema) -> datafusion::error::Result<bool> {
+    match (call.fun.name(), &mut call.params.args[..]) {
+        ("lag" | "lead", [value, _, other]) => match value.get_type(schema) {
+            Ok(data_type) => give(other, &data_type),
+            Err(_) => Ok(false),
+        },
+        _ => Ok(false),
+    }
+}
+
+/// Gives the texts without a type among `values` the type of the others. False where there is nothing to give.
+fn align(values: Vec<&mut Planned>, schema: &DFSchema) -> datafusion::error::Result<bool> {
+    if !values.iter().any(|value| text_of(value).is_some()) {
+        return Ok(false);
+    }
+    let others = values.iter().filter(|value| text_of(value).is_none());
+    // What has no type yet is a parameter's value.
+    let Ok(types) = others.map(|value| value.get_type(schema)).collect::<datafusion::error::Result<Vec<_>>>() else {
+        return Ok(false);
+    };
+    let types: Vec<DataType> = types.into_iter().filter(|data_type| !data_type.is_null()).collect();
+    let Some(data_type) = (!types.is_empty()).then(|| type_union_resolution(&types)).flatten() else {
+        return Ok(false);
+    };
+    let mut changed = false;
+    for value in values {
+        changed |= give(value, &data_type)?;
+    }
+    Ok(changed)
+}
+
+/// Makes a text without a type a value of this type.
+fn give(value: &mut Planned, data_type: &DataType) -> datafusion::error::Result<bool> {
+    let Some(text) = text_of(value) else { return Ok(false) };
+    match typed(text, data_type)? {
+        Some(given) => {
+            *value = Planned::Literal(given, None);
+            Ok(true)
+        }
+        None => Ok(false),
+    }
+}
+
+/// A literal in quotes that no cast gives a type.
+fn text_of(expression: &Planned) -> Option<&str> {
+    match expression {
+        Planned::Literal(value, _) => value.try_as_str().flatten(),
+        Planned::Alias(alias) => text_of(&alias.expr),
+        _ => None,
+    }
+}
+
+/// A text as a value of a type; `None` where it stays a text.
+///
+/// # Errors
+///
+/// It is none of that type.
+fn typed(text: &str, data_type: &DataType) -> datafusion::error::Result<Option<ScalarValue>> {
+    let wanted = match data_type {
+        // All digits that are written count, as in a literal without quotes.
+        DataType::Decimal128(..) => match number(text.trim()) {
+            Some(value) if value.data_type().is_decimal() || value.data_type().is_integer() => return Ok(Some(value)),
+            _ => data_type.clone(),
+        },
+        DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {
+            DataType::Timestamp(TimeUnit::Microsecond, zone.clone())
+        }
+        other if other.is_numeric() || other.is_temporal() || other.is_binary() || *other == DataType::Boolean => {
+            other.clone()
+        }
+        _ => return Ok(None),
+    };
+    let values: ArrayRef = Arc::new(StringArray::from(vec![text]));
+    Ok(Some(ScalarValue::try_from_array(&convert(&values, &wanted, Failing::Error)?, 0)?))
+}
