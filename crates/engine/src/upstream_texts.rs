@@ -77,6 +77,9 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
 /// The kind of a mistake that DataFusion and Arrow tell by its text alone.
 pub(crate) fn state_of(text: &str) -> Option<SqlState> {
     const STATES: &[(&str, SqlState)] = &[
+        // Before the kinds of functions' arguments: DataFusion tells casts of ours as such.
+        ("can't be cast to TIME", SqlState::CannotCoerce),
+        ("Casting from ", SqlState::CannotCoerce),
         ("Invalid function '", SqlState::UndefinedFunction),
         ("failed to match any signature", SqlState::UndefinedFunction),
         ("No function matches the given name", SqlState::UndefinedFunction),
@@ -93,7 +96,6 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("Divide by zero", SqlState::DivisionByZero),
         ("No value found for placeholder", SqlState::UndefinedParameter),
         ("was not provided a value", SqlState::UndefinedParameter),
-        ("Placeholder type could not be resolved", SqlState::IndeterminateDatatype),
         ("trying to unnest on invalid data type", SqlState::UndefinedFunction),
         ("in BETWEEN expression", SqlState::UndefinedFunction),
         ("array_resize: failed to convert size to usize", SqlState::InvalidParameterValue),
@@ -101,6 +103,29 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("regex parse error", SqlState::InvalidRegularExpression),
         ("Regular expression did not compile", SqlState::InvalidRegularExpression),
         ("Error parsing timestamp", SqlState::InvalidDatetimeFormat),
+        ("invalid UTF-8 in field", SqlState::CharacterNotInRepertoire),
+        ("cannot take square root of a negative number", SqlState::InvalidArgumentForPower),
+        ("factorial of a negative number", SqlState::NumericValueOutOfRange),
+        ("Signed integer overflow in ", SqlState::NumericValueOutOfRange),
+        ("negative count not allowed", SqlState::SubstringError),
+        ("field position must not be zero", SqlState::InvalidParameterValue),
+        ("invalid Unicode scalar value", SqlState::ProgramLimitExceeded),
+        ("Unsupported date_trunc granularity", SqlState::InvalidParameterValue),
+        ("Date part '", SqlState::InvalidParameterValue),
+        ("Unable to parse date from ", SqlState::DatetimeFieldOverflow),
+        ("Month value '", SqlState::DatetimeFieldOverflow),
+        ("Day value '", SqlState::DatetimeFieldOverflow),
+        ("Hour value '", SqlState::DatetimeFieldOverflow),
+        ("Minute value '", SqlState::DatetimeFieldOverflow),
+        ("Second value '", SqlState::DatetimeFieldOverflow),
+        ("Step cannot be zero", SqlState::InvalidParameterValue),
+        ("step can't be 0", SqlState::InvalidParameterValue),
+        ("LIMIT must be >= 0", SqlState::InvalidRowCountInLimit),
+        ("OFFSET must be >=0", SqlState::InvalidRowCountInOffset),
+        ("with non-boolean predicate", SqlState::DatatypeMismatch),
+        ("Aggregate function calls cannot be nested", SqlState::GroupingError),
+        ("Window function calls cannot be nested", SqlState::WindowingError),
+        ("Cannot infer common string type", SqlState::UndefinedFunction),
     ];
     STATES.iter().find(|(part, _)| text.contains(part)).map(|(_, state)| *state)
 }

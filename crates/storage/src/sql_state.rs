@@ -43,7 +43,7 @@ states! {
     GroupingError = "42803",
     /// A window function where none can be.
     WindowingError = "42P20",
-    /// A view or a WITH RECURSIVE that leads to itself in a way that has no meaning.
+    /// A view that leads to itself.
     InvalidRecursion = "42P19",
     /// What REFERENCES names is no key.
     InvalidForeignKey = "42830",
@@ -53,8 +53,6 @@ states! {
     ReservedName = "42939",
     /// A value of another type than its place takes.
     DatatypeMismatch = "42804",
-    /// A parameter whose type nothing tells.
-    IndeterminateDatatype = "42P18",
     /// A view where a table is wanted, and the like.
     WrongObjectType = "42809",
     /// A column that is not there.
@@ -121,7 +119,7 @@ states! {
     InvalidArgumentForNtile = "22014",
     /// A row that nth_value can't count to.
     InvalidArgumentForNthValue = "22016",
-    /// An interval out of range.
+    /// A text or a duration that is more than an interval has room for.
     IntervalFieldOverflow = "22015",
     /// ESCAPE is not one character.
     InvalidEscapeCharacter = "22019",
@@ -133,8 +131,12 @@ states! {
     InvalidEscapeSequence = "22025",
     /// A text that is no regular expression.
     InvalidRegularExpression = "2201B",
-    /// The logarithm of a number that has none.
-    InvalidArgumentForLogarithm = "2201E",
+    /// A root of a negative number.
+    InvalidArgumentForPower = "2201F",
+    /// LIMIT of fewer rows than none.
+    InvalidRowCountInLimit = "2201W",
+    /// OFFSET by fewer rows than none.
+    InvalidRowCountInOffset = "2201X",
     /// A place that a value does not have.
     ArraySubscriptError = "2202E",
     /// A text that is no value of the type.

@@ -64,7 +64,7 @@ impl Binder<'_> {
         }
         if next.bound.columns.len() != first.columns.len() {
             return Err(Error::invalid(
-                SqlState::InvalidRecursion,
+                SqlState::SyntaxError,
                 format!(
                     "the two parts of WITH RECURSIVE '{name}' have {} and {} columns",
                     first.columns.len(),
@@ -81,7 +81,7 @@ impl Binder<'_> {
             let found = self.types_of_both(&first, &next.bound)?;
             if let Some(at) = (0..types.len()).find(|at| found[*at] != types[*at]) {
                 return Err(Error::invalid(
-                    SqlState::InvalidRecursion,
+                    SqlState::DatatypeMismatch,
                     format!(
                         "column {} ('{}') of WITH RECURSIVE '{name}' is {} in one round and {} in the next; cast it in the \
                      second part to the type that it is to have, and in the first as well",

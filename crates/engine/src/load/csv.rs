@@ -221,11 +221,7 @@ impl Text {
                 sink.reject(
                     file,
                     place,
-                    BadRow {
-                        row: misfit.row,
-                        column,
-                        problem: Problem::new(SqlState::InvalidTextRepresentation, misfit.problem),
-                    },
+                    BadRow { row: misfit.row, column, problem: Problem::new(misfit.state, misfit.problem) },
                 );
             }
             batch = without(&batch, &rows)?;

@@ -64,6 +64,7 @@ impl TextOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnparsedField {
     pub(super) row: usize,
+    pub(super) state: SqlState,
     pub(super) problem: String,
 }
 
@@ -145,7 +146,12 @@ impl<'a, F: Iterator<Item = &'a CsvField>> Column<'a, F> {
             let value = parse(bytes.trim_ascii());
             if value.is_none() {
                 let shown = shown(&String::from_utf8_lossy(bytes));
-                misfits.push(UnparsedField { row, problem: format!("value {shown} is not a valid {logical_type}") });
+                let state = match logical_type {
+                    LogicalType::Date | LogicalType::Timestamp(..) => SqlState::InvalidDatetimeFormat,
+                    _ => SqlState::InvalidTextRepresentation,
+                };
+                let problem = format!("value {shown} is not a valid {logical_type}");
+                misfits.push(UnparsedField { row, state, problem });
             }
             push(value);
         }
@@ -165,7 +171,7 @@ impl<'a, F: Iterator<Item = &'a CsvField>> Column<'a, F> {
                 None => {
                     let shown = shown(&String::from_utf8_lossy(bytes));
                     let problem = format!("value {shown} is not UTF-8; if the file is in Latin-1, load it as latin1");
-                    misfits.push(UnparsedField { row, problem });
+                    misfits.push(UnparsedField { row, state: SqlState::CharacterNotInRepertoire, problem });
                     builder.append_null();
                 }
             }
@@ -361,7 +367,8 @@ mod tests {
     fn misfits_name_row_and_value() {
         let (_, misfits) =
             parsed(&[("1", FieldForm::Bare), ("x", FieldForm::Bare)], &LogicalType::Int(64), &TextOptions::default());
-        assert_eq!(misfits, [UnparsedField { row: 1, problem: "value 'x' is not a valid BIGINT".into() }]);
+        let problem = "value 'x' is not a valid BIGINT".into();
+        assert_eq!(misfits, [UnparsedField { row: 1, state: SqlState::InvalidTextRepresentation, problem }]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) fn canonical(interval: IntervalMonthDayNano) -> IntervalMonthDayNano 
 fn checked(months: Option<i32>, days: Option<i32>, nanoseconds: Option<i64>) -> Result<IntervalMonthDayNano> {
     match (months, days, nanoseconds) {
         (Some(months), Some(days), Some(nanoseconds)) => Ok(IntervalMonthDayNano::new(months, days, nanoseconds)),
-        _ => invalid!(IntervalFieldOverflow, "interval overflow: the result is out of range for INTERVAL"),
+        _ => invalid!(DatetimeFieldOverflow, "interval overflow: the result is out of range for INTERVAL"),
     }
 }
 

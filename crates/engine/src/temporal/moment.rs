@@ -79,7 +79,7 @@ pub(super) fn age(a: i64, b: i64, unit: TimeUnit) -> Result<IntervalMonthDayNano
         months -= 1;
     }
     let Ok(months) = i32::try_from(months) else {
-        return invalid!(IntervalFieldOverflow, "interval overflow: an age out of range");
+        return invalid!(DatetimeFieldOverflow, "interval overflow: an age out of range");
     };
     let nanoseconds = time * (DAY / day);
     Ok(IntervalMonthDayNano::new(sign * months, sign * days as i32, i64::from(sign) * nanoseconds))

@@ -51,6 +51,7 @@ mod transactions;
 mod under_limits;
 mod upstream;
 mod vacuum;
+mod values_page;
 
 use gingham::{Connection, Database};
 

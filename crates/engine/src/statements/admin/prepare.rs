@@ -137,10 +137,7 @@ fn cast(
     data_type: &arrow::datatypes::DataType,
 ) -> Result<ScalarValue> {
     value.cast_to(data_type).map_err(|error| {
-        Error::invalid(
-            SqlState::CannotCoerce,
-            format!("parameter ${} of prepared statement '{name}': {}", position + 1, Error::from(error)),
-        )
+        Error::from(error).about(format_args!("parameter ${} of prepared statement '{name}'", position + 1))
     })
 }
 

@@ -170,7 +170,7 @@ impl ByTemplate {
             match read(text, known.items(template)).and_then(|read| self.value(read)) {
                 Ok(value) => values.push(Some(value)),
                 Err(problem) => {
-                    return invalid!(InvalidParameterValue, "{}('{text}', '{template}'): {problem}", self.name);
+                    return invalid!(InvalidDatetimeFormat, "{}('{text}', '{template}'): {problem}", self.name);
                 }
             }
         }

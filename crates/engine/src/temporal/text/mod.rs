@@ -34,7 +34,13 @@ impl Misread {
     pub(super) fn problem(self, text: &str, what: &str) -> Problem {
         let (state, text) = match self {
             Self::Form => (SqlState::InvalidDatetimeFormat, format!("value '{text}' is not a valid {what}")),
-            Self::Range => (SqlState::DatetimeFieldOverflow, format!("value '{text}' is out of range for {what}")),
+            Self::Range => {
+                let state = match what {
+                    "INTERVAL" => SqlState::IntervalFieldOverflow,
+                    _ => SqlState::DatetimeFieldOverflow,
+                };
+                (state, format!("value '{text}' is out of range for {what}"))
+            }
             Self::Now => {
                 let text = format!("value '{text}' would be another {what} each time; use now() or current_date");
                 (SqlState::InvalidDatetimeFormat, text)
