@@ -277,6 +277,12 @@ fn invalid_text(text: &str, state: SqlState) -> Error {
     Error::invalid(state_of(text).unwrap_or(state), clean(text))
 }
 
+/// A cast between types that none is there for.
+fn no_cast(text: &str) -> Option<Error> {
+    let (from, to) = text.strip_prefix("Unsupported CAST from ")?.split_once(" to ")?;
+    Some(Error::invalid(SqlState::CannotCoerce, format!("{} can't be cast to {}", clean(from), clean(to))))
+}
+
 fn from_parser(error: &ParserError) -> Error {
     let (state, text) = match error {
         ParserError::RecursionLimitExceeded => (SqlState::StatementTooComplex, error.to_string()),
@@ -308,6 +314,7 @@ fn from_datafusion(error: &DataFusionError) -> Error {
         DataFusionError::IoError(inner) if says_full(inner) => Error::DiskFull(inner.to_string()),
         DataFusionError::IoError(inner) => Error::Io(inner.to_string()),
         DataFusionError::SQL(inner, _) => from_parser(inner),
+        DataFusionError::NotImplemented(text) if let Some(cast) = no_cast(text) => cast,
         DataFusionError::NotImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),
         DataFusionError::Internal(text) if blames_itself(text) => invalid_text(text, SqlState::InvalidStatement),
         DataFusionError::Internal(text) => Error::Internal(clean(text)),

@@ -17,7 +17,7 @@ use crate::windows::{with_arguments, with_frame_of_peers};
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema};
+use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::logical_expr::{Expr as Planned, ExprSchemable, cast};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
@@ -147,7 +147,7 @@ fn put_in_place(planned: Planned, outer: &HashMap<String, FieldRef>, stand_ins: 
     let unnamed = planned.transform_up(|part| {
         Ok(match part {
             Planned::Alias(alias) => Transformed::yes(*alias.expr),
-            other => with_pattern(other)?.transform_data(|part| Ok(signed(part)))?,
+            other => with_pattern(other)?.transform_data(|part| Ok(with_type_of_sql(part)))?,
         })
     })?;
     if outer.is_empty() && stand_ins.is_empty() {
@@ -177,9 +177,14 @@ const UNSIGNED: [(&str, DataType); 6] = [
     ("regr_count", DataType::Int64),
 ];
 
-/// A call with the signed type that it has in SQL.
-fn signed(part: Planned) -> Transformed<Planned> {
+/// An expression with the type that it has in SQL: calls are signed, integers beyond BIGINT are decimals.
+fn with_type_of_sql(part: Planned) -> Transformed<Planned> {
     let name = match &part {
+        Planned::Literal(ScalarValue::UInt64(Some(value)), _) => {
+            let digits = value.ilog10() as u8 + 1;
+            let decimal = ScalarValue::Decimal128(Some(i128::from(*value)), digits, 0);
+            return Transformed::yes(Planned::Literal(decimal, None));
+        }
         Planned::WindowFunction(call) => call.fun.name(),
         Planned::AggregateFunction(call) => call.func.name(),
         _ => return Transformed::no(part),

@@ -40,6 +40,8 @@ pub(super) struct FromRelation {
     pub(super) columns: Vec<Named>,
     /// The names of its columns that are not shown, too.
     pub(super) all: Vec<String>,
+    /// Whether it is the rows of the round before, within a recursive query.
+    pub(super) is_round: bool,
     /// Its PRIMARY KEY, when all columns of that are among `columns`.
     pub(super) key: Vec<Column>,
 }
@@ -195,6 +197,11 @@ impl NameScope {
     /// The scope whose columns are those of another plan.
     pub(super) fn over(self, fields: DFSchemaRef) -> Self {
         Self { fields, places: OnceCell::new(), ..self }
+    }
+
+    /// Whether a member is the rows of a recursive query's round before.
+    pub(super) fn reads_round(&self) -> bool {
+        self.relations.iter().any(|relation| relation.is_round)
     }
 
     /// Where names are, where it takes long to look through all columns.

@@ -104,6 +104,12 @@ impl Binder<'_> {
         if !place.instead.is_empty() && (is_grouped || has_windows) {
             return Err(error::unsupported(format!("{} with aggregates or window functions", place.verb)));
         }
+        if !calls.is_empty() && scope.reads_round() {
+            return Err(crate::Error::invalid(
+                SqlState::InvalidRecursion,
+                "an aggregate of the rows of a recursive query can't stand in the part that reads them: no round would be without rows",
+            ));
+        }
         if is_grouped {
             plan = self.grouped(plan, grouping.unwrap_or_default(), calls, &mut parts, &scope)?;
             if let Some(having) = parts.having.take() {

@@ -108,8 +108,9 @@ impl Binder<'_> {
                 }
             }
         };
-        let relation =
-            FromRelation { name: Some(with.name.clone()), columns: bound.columns, ..FromRelation::default() };
+        let is_round = matches!(with.source, WithSource::Rounds { .. });
+        let name = Some(with.name.clone());
+        let relation = FromRelation { name, columns: bound.columns, is_round, ..FromRelation::default() };
         Ok(From { scope: crate::bind::scope::NameScope::of(relation, &bound.plan), plan: bound.plan })
     }
 

@@ -11,7 +11,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::error::Result;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, cast, lit};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
@@ -27,6 +27,11 @@ impl ExprPlanner for BytesOperators {
         let (Ok(left), Ok(right)) = (binary.left.get_type(schema), binary.right.get_type(schema)) else {
             return Ok(PlannerResult::Original(binary));
         };
+        if left.is_null() && right.is_null() {
+            let text = |operand: Expr| Box::new(cast(operand, DataType::Utf8));
+            let joined = BinaryExpr::new(text(binary.left), Operator::StringConcat, text(binary.right));
+            return Ok(PlannerResult::Planned(Expr::BinaryExpr(joined)));
+        }
         let is_read = |data_type: &DataType, own: &Expr| {
             data_type.is_binary() || data_type.is_null() || data_type.is_string() && matches!(own, Expr::Literal(..))
         };

@@ -65,9 +65,6 @@ pub(crate) fn number(digits: &str) -> Option<ScalarValue> {
     if let Ok(value) = digits.parse::<i64>() {
         return Some(ScalarValue::Int64(Some(value)));
     }
-    if let Ok(value) = digits.parse::<u64>() {
-        return Some(ScalarValue::UInt64(Some(value)));
-    }
     if digits.contains(['e', 'E']) {
         // What is too large for a DOUBLE is left to DataFusion, which says so.
         let value = digits.parse::<f64>().ok().filter(|value| value.is_finite());
@@ -111,7 +108,7 @@ mod tests {
     fn numbers_keep_their_digits() {
         assert_eq!(number("12"), Some(ScalarValue::Int64(Some(12))));
         assert_eq!(number("-9223372036854775808"), Some(ScalarValue::Int64(Some(i64::MIN))));
-        assert_eq!(number("18446744073709551615"), Some(ScalarValue::UInt64(Some(u64::MAX))));
+        assert_eq!(number("9223372036854775808"), Some(ScalarValue::Decimal128(Some(1 << 63), 19, 0)));
         assert_eq!(number("18446744073709551616"), Some(ScalarValue::Decimal128(Some(1 << 64), 20, 0)));
         assert_eq!(number("1.50"), Some(ScalarValue::Decimal128(Some(150), 3, 2)));
         assert_eq!(number("-.05"), Some(ScalarValue::Decimal128(Some(-5), 2, 2)));
