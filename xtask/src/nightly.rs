@@ -12,6 +12,7 @@ const POSTGRES: &str = "/usr/lib/postgresql/15/bin/postgres";
 /// threads race for longer.
 pub fn run(root: &Path) -> Result<(), String> {
     crate::tidy::run(root)?;
+    crate::corpora::tell_age(root)?;
     let mut variables = vec![("GINGHAM_NIGHTLY", "1")];
     if Path::new(POSTGRES).exists() {
         variables.push(("GINGHAM_POSTGRES", "100000"));

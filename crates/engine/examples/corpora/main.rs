@@ -3,6 +3,7 @@
 //! builds and starts this program; DIR holds the folders `sqlite`, `duckdb` and `datafusion`, which are fetched by hand.
 
 mod child;
+mod correlated;
 mod differ;
 mod expect;
 mod interval;
@@ -29,7 +30,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-const USAGE: &str = "corpora DIR [--only WORD[,WORD]] [--files N] [--page FILE]";
+const USAGE: &str = "corpora DIR [--only WORD[,WORD]] [--files N] [--page FILE] [--commit NAME]";
 
 fn main() -> ExitCode {
     let outcome = Options::read(std::env::args().skip(1)).and_then(|options| match &options.child {
@@ -53,6 +54,8 @@ struct Options {
     /// At most so many files for each word of `only`, or of each corpus.
     files: Option<usize>,
     page: Option<PathBuf>,
+    /// The commit of Gingham that is run.
+    commit: Option<String>,
     /// The file that this process is to run, when it was started by another one for that.
     child: Option<String>,
     without: Vec<usize>,
@@ -73,6 +76,7 @@ impl Options {
                     options.files = Some(value.parse().map_err(|_| format!("--files {value}: a number\n{USAGE}"))?)
                 }
                 "--page" => options.page = Some(value.into()),
+                "--commit" => options.commit = Some(value),
                 "--child" => options.child = Some(value),
                 "--without" => options.without = value.split(',').filter_map(|number| number.parse().ok()).collect(),
                 _ => return Err(format!("{argument}: no such option\n{USAGE}")),
@@ -127,7 +131,7 @@ fn all_files(options: &Options) -> Result<(), String> {
     let report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
     let lists = options.dir.join("report");
     report.write_lists(&lists).map_err(|error| format!("{}: {error}", lists.display()))?;
-    let page = report.page(&options.command(), version.as_deref());
+    let page = report.page(&options.command(), options.commit.as_deref(), version.as_deref());
     let path = options.page.clone().unwrap_or_else(|| lists.join("sql-conformance.md"));
     std::fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))?;
     println!(

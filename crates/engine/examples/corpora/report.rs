@@ -1,10 +1,14 @@
 //! What came out, counted: a page for readers, and a folder of lists for whoever mends something.
 
+use crate::correlated::is_correlated;
 use crate::judge::{Finding, VERDICTS, Verdict};
 use crate::reader::{CORPORA, Corpus, Record, What};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+
+/// What stands before the commit on the page, which `cargo xtask nightly` looks for.
+const COMMIT: &str = "Gingham was at commit `";
 
 /// Kinds that the page lists of each verdict.
 const MOST_KINDS: usize = 25;
@@ -18,6 +22,8 @@ pub struct Report {
     files: BTreeMap<Corpus, usize>,
     /// Records by corpus, whether they are queries, and verdict.
     counts: BTreeMap<(Corpus, bool, Verdict), usize>,
+    /// Those among them that are correlated queries.
+    correlated: BTreeMap<(Corpus, Verdict), usize>,
     kinds: BTreeMap<(Verdict, String), Kind>,
     defects: BTreeMap<String, Kind>,
     /// One text for each verdict worth a list.
@@ -59,6 +65,9 @@ impl Report {
             let Some(record) = records.get(finding.record) else { continue };
             let query = matches!(record.what, What::Query(_));
             *self.counts.entry((corpus, query, finding.verdict)).or_default() += 1;
+            if query && is_correlated(&record.sql) {
+                *self.correlated.entry((corpus, finding.verdict)).or_default() += 1;
+            }
             if matches!(finding.verdict, Verdict::Right | Verdict::NotRun) {
                 continue;
             }
@@ -90,8 +99,11 @@ impl Report {
     }
 
     /// The page for readers.
-    pub fn page(&self, command: &str, postgres: Option<&str>) -> String {
+    pub fn page(&self, command: &str, commit: Option<&str>, postgres: Option<&str>) -> String {
         let mut page = String::from(HEAD);
+        if let Some(commit) = commit {
+            let _ = writeln!(page, "{COMMIT}{commit}`.");
+        }
         let _ = match postgres {
             Some(version) => writeln!(page, "Made by `{command}`; PostgreSQL {version} was asked.\n"),
             None => writeln!(page, "Made by `{command}`; PostgreSQL was not installed, so that nothing is decided.\n"),
@@ -114,12 +126,15 @@ impl Report {
         let _ = writeln!(page, "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|");
         for corpus in CORPORA {
             let Some(files) = self.files.get(&corpus) else { continue };
-            for (query, word) in [(true, "queries"), (false, "statements")] {
-                let count = |verdict| self.counts.get(&(corpus, query, verdict)).copied().unwrap_or_default();
-                let all: usize = VERDICTS.iter().map(|verdict| count(*verdict)).sum();
-                let counts: Vec<String> = VERDICTS.iter().map(|verdict| count(*verdict).to_string()).collect();
-                let _ = writeln!(page, "| {} | {files} | {all} {word} | {} |", corpus.folder(), counts.join(" | "));
-            }
+            let mut row = |word: &str, count: &dyn Fn(Verdict) -> Option<usize>| {
+                let counts: Vec<usize> = VERDICTS.iter().map(|verdict| count(*verdict).unwrap_or_default()).collect();
+                let (all, folder) = (counts.iter().sum::<usize>(), corpus.folder());
+                let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+                let _ = writeln!(page, "| {folder} | {files} | {all} {word} | {} |", counts.join(" | "));
+            };
+            row("queries", &|verdict| self.counts.get(&(corpus, true, verdict)).copied());
+            row("correlated queries among them", &|verdict| self.correlated.get(&(corpus, verdict)).copied());
+            row("statements", &|verdict| self.counts.get(&(corpus, false, verdict)).copied());
         }
         page.push('\n');
     }

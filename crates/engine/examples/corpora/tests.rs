@@ -1,6 +1,7 @@
 //! The parts that read files and hold answers against each other, on small samples: a fault in them would count as one of
 //! Gingham's.
 
+use crate::correlated::is_correlated;
 use crate::expect::{Fit, fit};
 use crate::interval::seconds;
 use crate::loops::unroll;
@@ -105,4 +106,20 @@ fn a_statement_is_about_a_name() {
     let two = "WITH a AS (INSERT INTO t VALUES (1) RETURNING i), b AS (DELETE FROM u) SELECT * FROM a";
     assert_eq!(name(two), ("t u".to_owned(), false));
     assert!(only_reads("WITH x AS (SELECT 1) SELECT * FROM x") && !only_reads("WITH d AS (DELETE FROM t) SELECT 1"));
+}
+
+#[test]
+fn correlated_queries_are_told() {
+    for sql in [
+        "SELECT (SELECT count(*) FROM t1 AS x WHERE x.b < t1.b) FROM t1",
+        "SELECT * FROM a WHERE EXISTS (SELECT 1 FROM b JOIN c ON c.x = a.x)",
+        "SELECT * FROM a, LATERAL (SELECT a.x) l",
+    ] {
+        assert!(is_correlated(sql), "{sql}");
+    }
+    for sql in
+        ["SELECT t1.a FROM t1 WHERE t1.b IN (SELECT t1.c FROM t1)", "SELECT * FROM (SELECT a.x FROM a) b", "no SQL"]
+    {
+        assert!(!is_correlated(sql), "{sql}");
+    }
 }
