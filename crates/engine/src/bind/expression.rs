@@ -18,7 +18,7 @@ use crate::{Error, Result};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ScalarValue};
-use datafusion::logical_expr::{Expr as Planned, ExprSchemable, cast};
+use datafusion::logical_expr::{Expr as Planned, ExprSchemable, cast, try_cast};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     NamedWindowDefinition, SelectItemQualifiedWildcardKind, Spanned, Subscript, Value, WindowType,
@@ -177,13 +177,23 @@ const UNSIGNED: [(&str, DataType); 6] = [
     ("regr_count", DataType::Int64),
 ];
 
-/// An expression with the type that it has in SQL: calls are signed, integers beyond BIGINT are decimals.
+/// An expression with the type that it has in SQL: calls are signed, integers beyond BIGINT are decimals, bytes
+/// have one of Arrow's types, that of columns.
 fn with_type_of_sql(part: Planned) -> Transformed<Planned> {
     let name = match &part {
         Planned::Literal(ScalarValue::UInt64(Some(value)), _) => {
             let digits = value.ilog10() as u8 + 1;
             let decimal = ScalarValue::Decimal128(Some(i128::from(*value)), digits, 0);
             return Transformed::yes(Planned::Literal(decimal, None));
+        }
+        Planned::Literal(ScalarValue::Binary(bytes), _) => {
+            return Transformed::yes(Planned::Literal(ScalarValue::BinaryView(bytes.clone()), None));
+        }
+        Planned::Cast(own) if *own.field.data_type() == DataType::Binary => {
+            return Transformed::yes(cast((*own.expr).clone(), DataType::BinaryView));
+        }
+        Planned::TryCast(own) if *own.field.data_type() == DataType::Binary => {
+            return Transformed::yes(try_cast((*own.expr).clone(), DataType::BinaryView));
         }
         Planned::WindowFunction(call) => call.fun.name(),
         Planned::AggregateFunction(call) => call.func.name(),

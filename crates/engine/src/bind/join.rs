@@ -12,7 +12,7 @@ use crate::bind::scope::{NameScope, Named};
 use crate::sql::names::fold;
 use datafusion::common::Column;
 use datafusion::functions::core::expr_fn::coalesce;
-use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder, lit};
 use datafusion::sql::sqlparser::ast::{Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableFactor};
 use gingham_storage::SqlState;
 use std::sync::Arc;
@@ -117,7 +117,9 @@ fn joined(left: From, right: From, kind: JoinType, on: Vec<Planned>) -> Result<F
     let builder = LogicalPlanBuilder::from(left.plan);
     let plan = match (kind, on.is_empty()) {
         (JoinType::Inner, true) => builder.cross_join(right.plan)?.build()?,
-        _ => builder.join_on(right.plan, kind, on)?.build()?,
+        // NATURAL, where no column has the same name.
+        (_, true) => builder.join_on(right.plan, kind, [lit(true)])?.build()?,
+        (_, false) => builder.join_on(right.plan, kind, on)?.build()?,
     };
     let fields = Arc::clone(plan.schema());
     let scope = match kind {

@@ -35,7 +35,7 @@ pub struct Server {
 pub struct Session {
     psql: Child,
     ask: Option<ChildStdin>,
-    told: BufReader<ChildStdout>,
+    answers: BufReader<ChildStdout>,
 }
 
 impl Server {
@@ -85,8 +85,8 @@ impl Session {
             std::thread::sleep(Duration::from_millis(50));
         }
         let mut psql = command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("psql is installed");
-        let (ask, told) = (psql.stdin.take(), psql.stdout.take().expect("it is a pipe"));
-        Self { psql, ask, told: BufReader::new(told) }
+        let (ask, answers) = (psql.stdin.take(), psql.stdout.take().expect("it is a pipe"));
+        Self { psql, ask, answers: BufReader::new(answers) }
     }
 
     /// What the server calls itself.
@@ -97,16 +97,34 @@ impl Session {
         }
     }
 
-    /// Runs one statement and gives its rows.
+    /// Runs one statement and gives its rows. Values of CHAR(n) come without the blanks at their end, which Gingham does not show.
     pub fn ask(&mut self, sql: &str) -> Outcome<Vec<Vec<Cell>>> {
+        let outcome = self.told(&format!("{sql};"));
+        let Outcome::Answer(mut rows) = outcome else { return outcome };
+        let is_padded = |cell: &Cell| cell.as_ref().is_some_and(|text| text.ends_with(' '));
+        if rows.iter().flatten().any(is_padded) {
+            // The name and the type of each column.
+            let Outcome::Answer(columns) = self.told(&format!("{sql} \\gdesc")) else { return Outcome::Answer(rows) };
+            for (at, column) in columns.iter().enumerate() {
+                let is_char = column[1].as_ref().is_some_and(|kind| kind.starts_with("character("));
+                for cell in rows.iter_mut().filter_map(|row| row[at].as_mut()).filter(|_| is_char) {
+                    cell.truncate(cell.trim_end_matches(' ').len());
+                }
+            }
+        }
+        Outcome::Answer(rows)
+    }
+
+    /// What psql writes for a command.
+    fn told(&mut self, command: &str) -> Outcome<Vec<Vec<Cell>>> {
         let ask = self.ask.as_mut().expect("psql is open until it is dropped");
-        writeln!(ask, "{sql};\n\\echo {END} :ERROR :SQLSTATE :LAST_ERROR_MESSAGE").expect("psql takes statements");
+        writeln!(ask, "{command}\n\\echo {END} :ERROR :SQLSTATE :LAST_ERROR_MESSAGE").expect("psql takes statements");
         ask.flush().expect("psql takes statements");
         let mut rows = Vec::new();
         loop {
             let mut line = String::new();
-            let bytes = self.told.read_line(&mut line).expect("psql answers in UTF-8");
-            assert!(bytes > 0, "psql ended at: {sql}");
+            let bytes = self.answers.read_line(&mut line).expect("psql answers in UTF-8");
+            assert!(bytes > 0, "psql ended at: {command}");
             let line = line.trim_end_matches('\n');
             if let Some(end) = line.strip_prefix(END) {
                 let mut words = end.trim_start().splitn(3, ' ');
