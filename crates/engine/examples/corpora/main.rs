@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-const USAGE: &str = "corpora DIR [--only WORD[,WORD]] [--files N] [--page FILE] [--commit NAME]";
+const USAGE: &str = "corpora DIR [--only WORD[:N][,WORD[:N]]] [--files N] [--page FILE] [--commit NAME]";
 
 fn main() -> ExitCode {
     let outcome = Options::read(std::env::args().skip(1)).and_then(|options| match &options.child {
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 #[derive(Debug, Default)]
 struct Options {
     dir: PathBuf,
-    /// Parts of names: only files with one of them are run.
+    /// Parts of names: only files with one of them are run, at most as many as a number behind the colon says.
     only: Vec<String>,
     /// At most so many files for each word of `only`, or of each corpus.
     files: Option<usize>,
@@ -180,8 +180,12 @@ fn chosen(options: &Options) -> Result<Vec<File>, String> {
     };
     let mut files: Vec<File> = Vec::new();
     for word in &words {
-        let group: Vec<&String> = names.iter().filter(|name| name.contains(word.as_str())).collect();
-        let count = options.files.unwrap_or(group.len()).min(group.len());
+        let (word, most) = match word.split_once(':') {
+            None => (word.as_str(), options.files),
+            Some((word, most)) => (word, Some(most.parse().map_err(|_| format!("{word}:{most}: no number\n{USAGE}"))?)),
+        };
+        let group: Vec<&String> = names.iter().filter(|name| name.contains(word)).collect();
+        let count = most.unwrap_or(group.len()).min(group.len());
         for place in 0..count {
             let name = group[place * group.len() / count];
             if files.iter().all(|file| file.name != *name) {

@@ -106,7 +106,7 @@ impl Session {
             // The name and the type of each column.
             let Outcome::Answer(columns) = self.told(&format!("{sql} \\gdesc")) else { return Outcome::Answer(rows) };
             for (at, column) in columns.iter().enumerate() {
-                let is_char = column[1].as_ref().is_some_and(|kind| kind.starts_with("character("));
+                let is_char = column[1].as_ref().is_some_and(|kind| kind.starts_with("character(") || kind == "bpchar");
                 for cell in rows.iter_mut().filter_map(|row| row[at].as_mut()).filter(|_| is_char) {
                     cell.truncate(cell.trim_end_matches(' ').len());
                 }
