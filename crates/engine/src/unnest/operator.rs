@@ -5,8 +5,8 @@ use crate::unnest::free::{has_queries, has_query, outer_columns};
 use crate::unnest::join::joined;
 use crate::unnest::pull::keys_of;
 use crate::unnest::rows::{UnnestedRows, columns_of, named, project, under_names};
-use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::error::Result;
 use datafusion::functions_window::row_number::row_number;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
@@ -119,23 +119,41 @@ impl Unnesting<'_> {
     }
 }
 
-/// A filter above a LATERAL member of FROM, of which the conditions about what stands before that come first: fewer rows ask.
-/// `None` where there are none.
+/// A filter above a LATERAL member of FROM, of which the conditions about what stands before that come first: fewer rows ask. They go
+/// down through joins to where that is. `None` where there are none.
 fn before_lateral(filter: &Filter) -> Result<Option<LogicalPlan>> {
     let LogicalPlan::Join(join) = filter.input.as_ref() else { return Ok(None) };
-    let left = join.left.schema();
-    if !outer_columns(&join.right)?.iter().any(|column| left.has_column(column)) {
+    let (left, right) = (join.left.schema(), join.right.schema());
+    let is_lateral = outer_columns(&join.right)?.iter().any(|column| left.has_column(column));
+    let of_left = is_lateral || matches!(join.join_type, JoinType::Inner | JoinType::Left) && has_queries(&join.left)?;
+    let of_right =
+        !is_lateral && matches!(join.join_type, JoinType::Inner | JoinType::Right) && has_queries(&join.right)?;
+    let (mut sooner, mut later) = ([Vec::new(), Vec::new()], Vec::new());
+    for condition in split_conjunction_owned(filter.predicate.clone()) {
+        let columns = condition.column_refs();
+        let is_about = |side: &DFSchema| columns.iter().all(|column| side.has_column(column));
+        if has_query(&condition) || condition.is_volatile() {
+            later.push(condition);
+        } else if of_left && is_about(left) {
+            sooner[0].push(condition);
+        } else if of_right && is_about(right) {
+            sooner[1].push(condition);
+        } else {
+            later.push(condition);
+        }
+    }
+    if sooner.iter().all(Vec::is_empty) {
         return Ok(None);
     }
-    let is_about_left = |condition: &Expr| {
-        let columns = condition.column_refs();
-        !has_query(condition) && !condition.is_volatile() && columns.iter().all(|column| left.has_column(column))
+    let filtered = |side: &Arc<LogicalPlan>, conditions: Vec<Expr>| -> Result<Arc<LogicalPlan>> {
+        Ok(match conjunction(conditions) {
+            None => Arc::clone(side),
+            Some(all) => Arc::new(LogicalPlan::Filter(Filter::try_new(all, Arc::clone(side))?)),
+        })
     };
-    let conditions = split_conjunction_owned(filter.predicate.clone());
-    let (sooner, later): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_about_left);
-    let Some(sooner) = conjunction(sooner) else { return Ok(None) };
-    let left = LogicalPlan::Filter(Filter::try_new(sooner, Arc::clone(&join.left))?);
-    let join = LogicalPlan::Join(Join { left: Arc::new(left), ..join.clone() });
+    let [of_left, of_right] = sooner;
+    let (left, right) = (filtered(&join.left, of_left)?, filtered(&join.right, of_right)?);
+    let join = LogicalPlan::Join(Join { left, right, ..join.clone() });
     Ok(Some(match conjunction(later) {
         Some(later) => LogicalPlan::Filter(Filter::try_new(later, Arc::new(join))?),
         None => join,

@@ -60,7 +60,9 @@ impl Server {
         assert!(status.success(), "initdb failed");
         let guard = guarded(&programs, folder.path(), user);
         let mut first = Session::connect(folder.path(), "postgres", "");
-        first.run(&["CREATE DATABASE reversed".to_owned()]).unwrap_or_else(|error| panic!("{error}"));
+        // A busy disk may take longer for it than a statement may take.
+        let made = ["SET statement_timeout = 0", "CREATE DATABASE reversed", "RESET statement_timeout"];
+        first.run(&made.map(str::to_owned)).unwrap_or_else(|error| panic!("{error}"));
         let plans = "-c enable_hashjoin=off -c enable_hashagg=off -c enable_mergejoin=off -c enable_material=off";
         let second = Session::connect(folder.path(), "reversed", plans);
         Self { guard, first, second, _folder: folder }

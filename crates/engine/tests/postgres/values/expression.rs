@@ -76,7 +76,9 @@ impl Maker<'_> {
 
     /// Expressions that there are of every type.
     fn general(&mut self, kind: Kind, depth: usize) -> String {
-        let (a, b) = (self.of(kind, depth), self.of(kind, depth));
+        let a = self.of(kind, depth);
+        // A text without a type takes that of what it stands beside.
+        let b = if self.random.chance(25) { kind.quoted(self.random) } else { self.of(kind, depth) };
         match self.random.between(0, 6) {
             0 => format!("coalesce({a}, {b})"),
             1 => format!("nullif({a}, {b})"),
@@ -169,8 +171,8 @@ impl Maker<'_> {
         match self.random.between(0, 9) {
             0..=3 => {
                 let operator = *self.random.pick(&["+", "-", "*", "/"]);
-                let other = self.number();
-                format!("({} {operator} {})", self.of(Kind::Double, depth), self.of(other, depth))
+                let (own, other) = (self.any(&Kind::FLOATS), self.number());
+                format!("({} {operator} {})", self.of(own, depth), self.of(other, depth))
             }
             4 => {
                 let name = *self.random.pick(&["round", "trunc", "ceil", "floor", "abs", "sign"]);
