@@ -14,8 +14,12 @@ pub(crate) fn is_lost_order(text: &str) -> bool {
 
 /// Whether DataFusion takes a mistake in a statement for its own.
 pub(crate) fn blames_itself(text: &str) -> bool {
-    let texts =
-        ["trying to unnest on invalid data type", "in BETWEEN expression", "array_resize: failed to convert size"];
+    let texts = [
+        "trying to unnest on invalid data type",
+        "in BETWEEN expression",
+        "array_resize: failed to convert size",
+        "array_slice got invalid stride",
+    ];
     texts.iter().any(|known| text.contains(known))
 }
 

@@ -1,8 +1,8 @@
 //! Rows as text, from Gingham or from PostgreSQL, and when two of them are the same answer.
 
 use crate::interval;
-use arrow::array::{Array, ArrayRef, RecordBatch};
-use arrow::datatypes::{DataType, Schema};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Int64Type, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
@@ -166,8 +166,18 @@ fn texts(column: &ArrayRef, kind: char) -> Row {
     let Ok(formatter) = ArrayFormatter::try_new(column, &options) else {
         return vec![Some("(no text)".to_owned()); column.len()];
     };
+    let is_negative = |row: usize| match arrow::compute::cast(&column.slice(row, 1), &DataType::Int64) {
+        Ok(number) => number.as_primitive::<Int64Type>().value(0) < 0,
+        Err(_) => false,
+    };
     let text = |row: usize| {
-        let text = formatter.value(row).try_to_string().unwrap_or_else(|error| error.to_string());
+        // What Arrow has no text for is an infinite date or time.
+        let infinite = || if is_negative(row) { "-infinity".to_owned() } else { "infinity".to_owned() };
+        let text = match formatter.value(row).try_to_string() {
+            Ok(text) => text,
+            Err(_) if kind == 'D' => return infinite(),
+            Err(error) => error.to_string(),
+        };
         match kind {
             'X' => format!("0x{text}"),
             'F' | 'f' => text.replace("inf", "Infinity"),

@@ -72,6 +72,10 @@ fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<T
         return Ok(Transformed::yes(expression));
     }
     let changed = match &mut expression {
+        Expr::BinaryExpr(binary) if let Some(decided) = reals::beside_nan(binary, schema) => {
+            expression = decided;
+            true
+        }
         Expr::BinaryExpr(binary) => {
             let compares = binary.op.supports_propagation();
             let aligned = align(vec![&mut binary.left, &mut binary.right], compares, schema);

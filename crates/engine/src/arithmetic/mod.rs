@@ -11,6 +11,8 @@
 //! | `function` | the checked operators as DataFusion functions |
 //! | `integer`, `decimal`, `quotient` | the loops |
 //! | `average` | AVG of decimals |
+//! | `extreme` | MIN and MAX of floats |
+//! | `reals` | REALs beside integers |
 //! | `decimals` | quotients, and literals beside decimals |
 //! | `constant` | the values of constants before they are folded |
 //! | `counted` | different values, of SUM and AVG with DISTINCT |
@@ -23,6 +25,7 @@ mod constant;
 mod counted;
 mod decimal;
 mod decimals;
+mod extreme;
 mod function;
 mod integer;
 mod quotient;
@@ -36,6 +39,7 @@ mod timestamps;
 
 pub(crate) use approximate::ApproximateWins;
 pub(crate) use average::exact_average;
+pub(crate) use extreme::extremes;
 pub(crate) use rounding::roundings;
 pub(crate) use rule::CheckedArithmetic;
 pub(crate) use sum::{checked_sum, with_sums_of_integers};

@@ -48,6 +48,36 @@ pub(super) fn widen_compared(operands: Vec<&mut Expr>, types: &[DataType]) -> bo
     true
 }
 
+/// An integer or a decimal compared with NaN, which is larger than every number. DataFusion's statistics of such conditions fail where they cast
+/// large BIGINTs (DataFusion 55, `shrink_boundaries`).
+pub(super) fn beside_nan(binary: &BinaryExpr, schema: &dyn ExprSchema) -> Option<Expr> {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let (value, operator) = if is_nan(&binary.right) {
+        (&binary.left, binary.op)
+    } else if is_nan(&binary.left) {
+        (&binary.right, binary.op.swap()?)
+    } else {
+        return None;
+    };
+    let data_type = value.get_type(schema).ok().filter(|own| own.is_integer() || own.is_decimal());
+    data_type?;
+    let (own, same) = (value.as_ref().clone(), value.as_ref().clone());
+    // NULL where the value is.
+    match operator {
+        Lt | LtEq | NotEq => Some(own.eq(same)),
+        Gt | GtEq | Eq => Some(own.not_eq(same)),
+        _ => None,
+    }
+}
+
+fn is_nan(operand: &Expr) -> bool {
+    match operand {
+        Expr::Literal(ScalarValue::Float64(Some(value)), _) => value.is_nan(),
+        Expr::Literal(ScalarValue::Float32(Some(value)), _) => value.is_nan(),
+        _ => false,
+    }
+}
+
 fn make_double(operand: &mut Expr) {
     *operand = cast(std::mem::take(operand), DataType::Float64);
 }

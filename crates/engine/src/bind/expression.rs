@@ -8,13 +8,14 @@ use crate::arithmetic::with_sums_of_integers;
 use crate::bind::binder::{Binder, QueryContext, schema_of};
 use crate::bind::error;
 use crate::bind::items::OutputItem;
-use crate::bind::literals::with_typed_texts;
 use crate::bind::patterns::with_pattern;
-use crate::bind::scope::{NameScope, resolve};
-use crate::sql::names::fold;
+use crate::bind::scope::{NameScope, ResolvedName, resolve, resolve_without_case};
+use crate::casts::{Failing, convert, with_typed_texts};
+use crate::sql::names::{fold, meant};
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::windows::{with_arguments, with_frame_of_peers};
 use crate::{Error, Result};
+use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ScalarValue};
@@ -25,6 +26,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use gingham_storage::SqlState;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What names in an expression may mean.
 #[derive(Clone, Copy)]
@@ -181,7 +183,7 @@ const UNSIGNED: [(&str, DataType); 6] = [
 /// have one of Arrow's types, that of columns.
 fn with_type_of_sql(part: Planned) -> Transformed<Planned> {
     let name = match &part {
-        Planned::Literal(ScalarValue::UInt64(Some(value)), _) => {
+        Planned::Literal(ScalarValue::UInt64(Some(value)), _) if i64::try_from(*value).is_err() => {
             let digits = value.ilog10() as u8 + 1;
             let decimal = ScalarValue::Decimal128(Some(i128::from(*value)), digits, 0);
             return Transformed::yes(Planned::Literal(decimal, None));
@@ -189,6 +191,7 @@ fn with_type_of_sql(part: Planned) -> Transformed<Planned> {
         Planned::Literal(ScalarValue::Binary(bytes), _) => {
             return Transformed::yes(Planned::Literal(ScalarValue::BinaryView(bytes.clone()), None));
         }
+        Planned::Cast(own) if own.field.data_type().is_floating() => return as_float(part),
         Planned::Cast(own) if *own.field.data_type() == DataType::Binary => {
             return Transformed::yes(cast((*own.expr).clone(), DataType::BinaryView));
         }
@@ -202,6 +205,24 @@ fn with_type_of_sql(part: Planned) -> Transformed<Planned> {
     match UNSIGNED.iter().find(|(known, _)| *known == name) {
         Some((_, data_type)) => Transformed::yes(cast(part, data_type.clone())),
         None => Transformed::no(part),
+    }
+}
+
+/// A constant that is cast to a float, read from its digits: so it is rounded once, and rules see what is NaN.
+fn as_float(part: Planned) -> Transformed<Planned> {
+    let Planned::Cast(own) = &part else { return Transformed::no(part) };
+    let Planned::Literal(value, _) = &*own.expr else { return Transformed::no(part) };
+    let text = match value {
+        ScalarValue::Decimal128(Some(_), ..) => Some(value.to_string()),
+        value => value.try_as_str().flatten().map(str::to_owned),
+    };
+    let Some(text) = text else { return Transformed::no(part) };
+    let texts: ArrayRef = Arc::new(StringArray::from(vec![text]));
+    // What is no number is an error where it is computed.
+    let read = convert(&texts, own.field.data_type(), Failing::Error);
+    match read.and_then(|float| ScalarValue::try_from_array(&float, 0)) {
+        Ok(float) => Transformed::yes(Planned::Literal(float, None)),
+        Err(_) => Transformed::no(part),
     }
 }
 
@@ -238,7 +259,10 @@ impl Replacing<'_, '_> {
                 None => found,
             },
             Ok(found) => found,
-            Err(error) => return self.alias(idents)?.ok_or(error),
+            Err(error) => match self.alias(idents)? {
+                Some(alias) => return Ok(alias),
+                None => self.resolve_without_case(idents)?.ok_or(error)?,
+            },
         };
         if found.is_outer {
             self.outer.insert(found.column.name.clone(), FieldRef::clone(&found.field));
@@ -254,6 +278,10 @@ impl Replacing<'_, '_> {
                 access_chain: fields.iter().map(field_access).collect(),
             },
         })
+    }
+
+    fn resolve_without_case(&self, idents: &[Ident]) -> Result<Option<ResolvedName>> {
+        resolve_without_case(idents, self.around.scope, self.around.place.outer.as_ref())
     }
 
     /// Replaces the name that a chain of accesses to fields begins with, as far as it is a column's.
@@ -288,7 +316,7 @@ impl Replacing<'_, '_> {
     /// The item of the select list that a name means.
     fn alias(&mut self, idents: &[Ident]) -> Result<Option<Expr>> {
         let [ident] = idents else { return Ok(None) };
-        let name = fold(ident);
+        let name = meant(ident, self.around.aliases.iter().map(|item| item.name.as_str()))?;
         let mut named = self.around.aliases.iter().filter(|item| item.name == name);
         let Some(item) = named.next() else { return Ok(None) };
         if named.any(|other| other.expression != item.expression) {

@@ -11,7 +11,7 @@ use crate::bind::scope::NameScope;
 use crate::bind::select::SelectParts;
 use crate::bind::unnest::has_unnest;
 use crate::bind::{error, keys};
-use crate::sql::names::fold;
+use crate::sql::names::{fold, meant};
 use crate::{Error, Result};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -320,7 +320,7 @@ impl Binder<'_> {
 
 /// The item of that name.
 fn alias<'i>(ident: &Ident, items: &'i [OutputItem]) -> Result<Option<&'i OutputItem>> {
-    let name = fold(ident);
+    let name = meant(ident, items.iter().map(|item| item.name.as_str()))?;
     let mut named = items.iter().filter(|item| item.name == name);
     let found = named.next();
     if let Some(first) = found

@@ -6,7 +6,7 @@ use crate::bind::error;
 use crate::bind::expression::NameContext;
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
-use crate::sql::names::fold;
+use crate::sql::names::{fold, is_without_case, meant};
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, ExcludeSelectItem, Expr, Ident, ObjectName, ReplaceSelectItem, SelectItem,
@@ -65,7 +65,13 @@ impl Binder<'_> {
             match item {
                 SelectItem::UnnamedExpr(text) | SelectItem::ExprWithAlias { expr: text, .. } => {
                     let expression = self.expression(text, around)?;
-                    let name = heading(item).unwrap_or_default();
+                    let mut name = heading(item).unwrap_or_default();
+                    if let (SelectItem::UnnamedExpr(_), Planned::Column(column)) = (item, &expression)
+                        && let Some(own) = around.scope.name_of(column)
+                        && last_name(text).is_some_and(|ident| is_without_case(ident, own))
+                    {
+                        own.clone_into(&mut name);
+                    }
                     let has_alias = matches!(item, SelectItem::ExprWithAlias { .. });
                     let is_cast = !has_alias && last_name(text).is_none();
                     let casts = cast_column(text).filter(|_| is_cast).map(fold);
@@ -114,14 +120,12 @@ impl Binder<'_> {
             return Err(error::unsupported("* with ILIKE, RENAME or AS (name the columns)"));
         }
         let left_out = left_out(opt_exclude.as_ref(), opt_except.as_ref());
+        let mut names = Vec::with_capacity(left_out.len());
         for ident in &left_out {
-            if !columns.iter().any(|own| own.name == fold(ident)) {
-                let names = columns.iter().map(|own| own.name.clone()).collect();
-                return Err(error::no_column(std::slice::from_ref(ident), names));
-            }
+            names.push(name_among(ident, &columns)?);
         }
         let replaced = self.replaced(&columns, opt_replace.as_ref(), around)?;
-        let kept = columns.into_iter().filter(|own| !left_out.iter().any(|ident| fold(ident) == own.name));
+        let kept = columns.into_iter().filter(|own| !names.contains(&own.name));
         let items: Vec<OutputItem> = kept
             .map(|own| {
                 let other = replaced.iter().find(|(name, _)| *name == own.name);
@@ -144,15 +148,20 @@ impl Binder<'_> {
     ) -> Result<Vec<(String, Planned)>> {
         let mut replaced = Vec::new();
         for element in replace.into_iter().flat_map(|replace| &replace.items) {
-            let name = fold(&element.column_name);
-            if !columns.iter().any(|own| own.name == name) {
-                let names = columns.iter().map(|own| own.name.clone()).collect();
-                return Err(error::no_column(std::slice::from_ref(&element.column_name), names));
-            }
-            replaced.push((name, self.expression(&element.expr, around)?));
+            replaced.push((name_among(&element.column_name, columns)?, self.expression(&element.expr, around)?));
         }
         Ok(replaced)
     }
+}
+
+/// The name of the column that an identifier means.
+fn name_among(ident: &Ident, columns: &[Named]) -> Result<String> {
+    let name = meant(ident, columns.iter().map(|own| own.name.as_str()))?;
+    if columns.iter().any(|own| own.name == name) {
+        return Ok(name);
+    }
+    let names = columns.iter().map(|own| own.name.clone()).collect();
+    Err(error::no_column(std::slice::from_ref(ident), names))
 }
 
 impl NameScope {

@@ -9,7 +9,8 @@ use crate::bind::error;
 use crate::bind::expression::NameContext;
 use crate::bind::from::{From, FromContext, once};
 use crate::bind::scope::{NameScope, Named};
-use crate::sql::names::fold;
+use crate::sql::names::meant;
+use crate::suggest::did_you_mean;
 use datafusion::common::Column;
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder, lit};
@@ -81,7 +82,8 @@ impl Binder<'_> {
         let equal = pairs
             .iter()
             .map(|(left, right)| Planned::Column(left.column.clone()).eq(Planned::Column(right.column.clone())));
-        let is_merged = |own: &Named| names.iter().any(|ident| fold(ident) == own.name);
+        let is_merged =
+            |own: &Named| pairs.iter().any(|(left, right)| [&left.column, &right.column].contains(&&own.column));
         let rest = |scope: &NameScope| scope.shown.iter().filter(|own| !is_merged(own)).cloned().collect::<Vec<_>>();
         let (rest_left, rest_right) = (rest(&left.scope), rest(&right.scope));
         let equal = equal.collect();
@@ -132,13 +134,17 @@ fn joined(left: From, right: From, kind: JoinType, on: Vec<Planned>) -> Result<F
 
 /// The column that USING means on one side.
 fn one(scope: &NameScope, ident: &Ident, side: &str) -> Result<Named> {
-    let name = fold(ident);
+    let names = || scope.shown.iter().map(|own| own.name.as_str());
+    let name = meant(ident, names())?;
     let mut own = scope.shown.iter().filter(|own| own.name == name);
     match (own.next(), own.next()) {
         (Some(own), None) => Ok(own.clone()),
         (None, _) => Err(error::invalid(
             SqlState::UndefinedColumn,
-            format!("column '{name}' of USING does not exist on the {side} of the join"),
+            format!(
+                "column '{name}' of USING does not exist on the {side} of the join{}",
+                did_you_mean(&name, names())
+            ),
             ident.span,
         )),
         _ => Err(error::invalid(

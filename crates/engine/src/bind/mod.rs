@@ -37,7 +37,6 @@ mod group;
 mod items;
 mod join;
 mod keys;
-mod literals;
 mod mentioned;
 mod names;
 mod order;

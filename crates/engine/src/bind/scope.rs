@@ -7,7 +7,7 @@
 use crate::Result;
 use crate::bind::error;
 use crate::bind::outer::OuterCall;
-use crate::sql::names::fold;
+use crate::sql::names::{fold, meant};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Column, DFSchema, DFSchemaRef};
 use datafusion::logical_expr::LogicalPlan;
@@ -271,6 +271,28 @@ impl NameScope {
         Search::Found { column: found.column.clone(), parts: 1 }
     }
 
+    /// The parts of a name with the name of a column that differs in the case of letters alone; `None` where there is none.
+    fn without_case(&self, idents: &[Ident], parts: &[String]) -> Result<Option<Vec<String>>> {
+        let qualified = (1..parts.len().min(4)).rev().find_map(|qualifiers| {
+            let found = self.named(&parts[..qualifiers]);
+            found.first().map(|relation| (qualifiers, &self.relations[*relation].columns))
+        });
+        let (at, columns) = qualified.unwrap_or((0, &self.shown));
+        let Some(ident) = idents.get(at) else { return Ok(None) };
+        let name = meant(ident, columns.iter().map(|own| own.name.as_str()))?;
+        Ok((name != parts[at]).then(|| {
+            let mut parts = parts.to_vec();
+            parts[at] = name;
+            parts
+        }))
+    }
+
+    /// What a column of this scope is called.
+    pub(super) fn name_of(&self, column: &Column) -> Option<&str> {
+        let named = self.shown.iter().chain(self.relations.iter().flat_map(|relation| &relation.columns));
+        named.filter(|own| own.column == *column).map(|own| own.name.as_str()).next()
+    }
+
     /// Every name that a column may be called by here, as an error shows it.
     fn candidates(&self, qualified: bool) -> Vec<String> {
         let shown = self.shown.iter().filter(|_| !qualified).map(|shown| shown.name.clone());
@@ -302,6 +324,36 @@ pub(super) fn resolve(idents: &[Ident], scope: &NameScope, outer: Option<&Rc<Lev
         next = next.and_then(|level| level.next.as_ref());
     }
     Err(error::no_column(idents, candidates))
+}
+
+/// The column that a name means which no column has: one whose name differs in the case of letters alone. `None` where there is none.
+///
+/// # Errors
+///
+/// Two columns have such a name.
+pub(super) fn resolve_without_case(
+    idents: &[Ident],
+    scope: &NameScope,
+    outer: Option<&Rc<Level>>,
+) -> Result<Option<ResolvedName>> {
+    let parts: Vec<String> = idents.iter().map(fold).collect();
+    let (mut own, mut next, mut is_outer) = (Some(scope), outer, false);
+    while let Some(scope) = own {
+        if let Some(parts) = scope.without_case(idents, &parts)? {
+            return match scope.search(&parts) {
+                Search::Found { column, parts } => {
+                    let field = scope.field(&column)?;
+                    Ok(Some(ResolvedName { column, field, is_outer, parts }))
+                }
+                Search::Ambiguous => Err(error::ambiguous(idents)),
+                Search::NoColumn { .. } | Search::Missing => Ok(None),
+            };
+        }
+        is_outer = true;
+        own = next.map(|level| &level.scope);
+        next = next.and_then(|level| level.next.as_ref());
+    }
+    Ok(None)
 }
 
 /// The schema that may stand before a table's name in the rest of the statement.

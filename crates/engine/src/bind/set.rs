@@ -6,7 +6,8 @@ use crate::bind::expression::NameContext;
 use crate::bind::functions::looks_outside;
 use crate::bind::scope::NameScope;
 use crate::bind::tables::name_of;
-use crate::bind::{error, keys, literals};
+use crate::bind::{error, keys};
+use crate::casts::{align_queries, align_rows};
 use crate::statements::all_of;
 use crate::{Error, Result};
 use datafusion::common::ScalarValue;
@@ -57,7 +58,7 @@ impl Binder<'_> {
             self.fixed.note(&own.column, lengths.map(|(one, two)| one.max(two)));
         }
         let names: Vec<String> = left.columns.into_iter().map(|own| own.name).collect();
-        let (mut first, mut second) = literals::align_queries(left.plan, right.plan)?;
+        let (mut first, mut second) = align_queries(left.plan, right.plan)?;
         if operator == SetOperator::Union {
             // DataFusion's rules look for a union's columns in each input by their names.
             let columns: Vec<String> = first.schema().fields().iter().map(|field| field.name().clone()).collect();
@@ -154,7 +155,7 @@ impl Binder<'_> {
             }
             rows.push(planned);
         }
-        literals::align_rows(&mut rows)?;
+        align_rows(&mut rows)?;
         let width = rows.first().map_or(0, Vec::len);
         let names: Vec<String> = (1..=width).map(|number| format!("column{number}")).collect();
         if !rows.iter().flatten().any(looks_outside) {

@@ -7,6 +7,7 @@
 //! | `convert` | one array to another type |
 //! | `temporal`, `numbers`, `bytes` | the loops |
 //! | `decimals` | a text as a decimal |
+//! | `untyped` | texts without a type, by what they stand beside |
 //! | `nested` | lists and records as text |
 
 mod bytes;
@@ -16,8 +17,10 @@ mod nested;
 mod numbers;
 mod rule;
 mod temporal;
+mod untyped;
 
 pub(crate) use bytes::{bytes_of, hex, unescaped, unhexed};
 pub(crate) use convert::{Failing, convert};
 pub(crate) use decimals::decimal_of_text;
 pub(crate) use rule::{CAST, OwnCasts};
+pub(crate) use untyped::{UntypedTexts, align_queries, align_rows, number, with_typed_texts};

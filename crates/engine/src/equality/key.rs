@@ -4,7 +4,7 @@ use crate::functions::PureFunction;
 use crate::temporal::{INTERVAL_KEY, interval_key, interval_keys};
 use arrow::array::{ArrayRef, AsArray, Float32Array, Float64Array};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
-use datafusion::common::internal_err;
+use datafusion::common::not_impl_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn float_keys(values: &ArrayRef) -> Result<ArrayRef> {
             let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
             Arc::new(values.as_primitive::<Float64Type>().unary::<_, Float64Type>(one)) as Arc<Float64Array>
         }
-        other => return internal_err!("the key of a {other}"),
+        other => return not_impl_err!("values of type {other} as keys; cast them to REAL"),
     })
 }
 

@@ -57,6 +57,9 @@ fn checked_value<'v>(name: &str, value: &'v str) -> Result<&'v str> {
     if name.starts_with("datafusion.format.") {
         return Err(Error::Unsupported(format!("setting {name}: results are written in one format")));
     }
+    if name == "datafusion.optimizer.enable_piecewise_merge_join" && !value.eq_ignore_ascii_case("false") {
+        return Err(Error::Unsupported(format!("setting {name}: rows of such joins come in a wrong order")));
+    }
     if name == "gingham.layout" {
         check_layout(value)?;
     }

@@ -1,8 +1,10 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
-use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum, exact_average, roundings};
+use crate::arithmetic::{
+    ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum, exact_average, extremes, roundings,
+};
 use crate::bytes::{BytesLike, BytesOperators};
-use crate::casts::OwnCasts;
+use crate::casts::{OwnCasts, UntypedTexts};
 use crate::compile::CompilePipelines;
 use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
 use crate::datafusion::fixes::{
@@ -78,19 +80,20 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_physical_optimizer_rules(physical_rules(engine))
         .with_query_planner(Arc::new(OwnPlanner));
     // The last function of a name counts.
-    let sums = [Arc::new(checked_sum()), Arc::new(exact_average())];
-    builder.aggregate_functions().get_or_insert_default().extend(sums.into_iter().chain(percentiles()));
+    let sums = [checked_sum(), exact_average()].into_iter().chain(extremes()).map(Arc::new);
+    builder.aggregate_functions().get_or_insert_default().extend(sums.chain(percentiles()));
     builder
         .scalar_functions()
         .get_or_insert_default()
         .extend(roundings().into_iter().chain(functions::all()).chain(bytes::all()).chain(temporal::functions()));
     builder.scalar_functions().get_or_insert_default().push(clear_workload(&engine.recorder));
-    builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
-    builder.expr_planners().get_or_insert_default().insert(1, Arc::new(temporal::TemporalOperators));
-    builder.expr_planners().get_or_insert_default().insert(2, Arc::new(OrderedStrings));
-    builder.expr_planners().get_or_insert_default().insert(3, Arc::new(WithinGroup));
-    builder.expr_planners().get_or_insert_default().insert(4, Arc::new(ConstantRegressions));
-    builder.expr_planners().get_or_insert_default().insert(5, Arc::new(BytesOperators));
+    builder.expr_planners().get_or_insert_default().insert(0, Arc::new(UntypedTexts));
+    builder.expr_planners().get_or_insert_default().insert(1, Arc::new(TimeComparison));
+    builder.expr_planners().get_or_insert_default().insert(2, Arc::new(temporal::TemporalOperators));
+    builder.expr_planners().get_or_insert_default().insert(3, Arc::new(OrderedStrings));
+    builder.expr_planners().get_or_insert_default().insert(4, Arc::new(WithinGroup));
+    builder.expr_planners().get_or_insert_default().insert(5, Arc::new(ConstantRegressions));
+    builder.expr_planners().get_or_insert_default().insert(6, Arc::new(BytesOperators));
     builder.build()
 }
 

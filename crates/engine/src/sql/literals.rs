@@ -7,7 +7,6 @@
 use crate::sql::operators;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
-use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{CastKind, DataType, ExactNumberInfo, Expr, TimezoneInfo, TypedString, Value};
 use gingham_storage::SqlState;
 
@@ -60,23 +59,6 @@ impl Visit for Literals {
     }
 }
 
-/// A number: an integer, a DOUBLE when it has an exponent, else an exact decimal; `None` leaves it to DataFusion.
-pub(crate) fn number(digits: &str) -> Option<ScalarValue> {
-    if let Ok(value) = digits.parse::<i64>() {
-        return Some(ScalarValue::Int64(Some(value)));
-    }
-    if digits.contains(['e', 'E']) {
-        // What is too large for a DOUBLE is left to DataFusion, which says so.
-        let value = digits.parse::<f64>().ok().filter(|value| value.is_finite());
-        return value.map(|value| ScalarValue::Float64(Some(value)));
-    }
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let unscaled: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let figures = unscaled.unsigned_abs().checked_ilog10().map_or(1, |log| log as usize + 1);
-    let precision = u8::try_from(figures.max(fraction.len()).max(1)).ok().filter(|precision| *precision <= 38)?;
-    Some(ScalarValue::Decimal128(Some(unscaled), precision, i8::try_from(fraction.len()).ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,19 +84,5 @@ mod tests {
             make_plannable(&mut statement).unwrap();
             assert!(statement.to_string().starts_with(expected), "{statement}");
         }
-    }
-
-    #[test]
-    fn numbers_keep_their_digits() {
-        assert_eq!(number("12"), Some(ScalarValue::Int64(Some(12))));
-        assert_eq!(number("-9223372036854775808"), Some(ScalarValue::Int64(Some(i64::MIN))));
-        assert_eq!(number("9223372036854775808"), Some(ScalarValue::Decimal128(Some(1 << 63), 19, 0)));
-        assert_eq!(number("18446744073709551616"), Some(ScalarValue::Decimal128(Some(1 << 64), 20, 0)));
-        assert_eq!(number("1.50"), Some(ScalarValue::Decimal128(Some(150), 3, 2)));
-        assert_eq!(number("-.05"), Some(ScalarValue::Decimal128(Some(-5), 2, 2)));
-        assert_eq!(number("0.0"), Some(ScalarValue::Decimal128(Some(0), 1, 1)));
-        assert_eq!(number("1e3"), Some(ScalarValue::Float64(Some(1000.0))));
-        assert_eq!(number("1_000"), None);
-        assert_eq!(number(&"9".repeat(39)), None);
     }
 }

@@ -7,7 +7,7 @@
 use crate::bind::BoundQuery;
 use crate::session::StatementContext;
 use crate::sql::ignored as query;
-use crate::sql::names::fold;
+use crate::sql::names::column_name;
 use crate::sql::parse::{Statement, query_of};
 use crate::statements::admin::prepare;
 use crate::statements::dml::values::is_default;
@@ -173,7 +173,7 @@ fn definition(context: &StatementContext, name: &ObjectName) -> Result<Arc<Table
 }
 
 fn type_of(definition: &TableDefinition, name: &ObjectName) -> Option<DataType> {
-    let name = fold(name.0.last()?.as_ident()?);
+    let name = column_name(definition, name.0.last()?.as_ident()?).ok()?;
     definition.column(&name).map(|column| column.logical_type.to_arrow())
 }
 

@@ -3,7 +3,7 @@
 use crate::advisor::{StatementUse, WriteKind, WriteUse, table_uses};
 use crate::optimizer::rows_about;
 use crate::session::StatementContext;
-use crate::sql::names::fold;
+use crate::sql::names::column_name;
 use crate::sql::parse::{Statement, query_of};
 use crate::{Error, Result};
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -50,7 +50,8 @@ async fn of_write(context: &StatementContext, statement: Sql) -> Result<Statemen
                 .iter()
                 .filter_map(|assignment| match &assignment.target {
                     AssignmentTarget::ColumnName(name) => {
-                        definition.column(&fold(name.0.last()?.as_ident()?)).map(|column| column.id)
+                        let name = column_name(&definition, name.0.last()?.as_ident()?).ok()?;
+                        definition.column(&name).map(|column| column.id)
                     }
                     AssignmentTarget::Tuple(_) => None,
                 })

@@ -1,12 +1,12 @@
 //! Columns of dates, times and timestamps as integers, and back.
 
+use crate::error::invalid;
 use crate::temporal::interval::DAY;
 use crate::temporal::moment::{is_infinite, units_of_day};
 use crate::temporal::value::{At, nanoseconds_of};
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, make_array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
-use datafusion::common::internal_err;
 use datafusion::error::Result;
 use std::sync::Arc;
 
@@ -17,7 +17,13 @@ pub(crate) fn kind(data_type: &DataType) -> Result<At> {
         DataType::Time32(unit) | DataType::Time64(unit) => At::Time(*unit),
         DataType::Timestamp(unit, None) => At::Local(*unit),
         DataType::Timestamp(unit, Some(_)) => At::Instant(*unit),
-        other => return internal_err!("{other} as a date or time"),
+        other => {
+            return invalid!(
+                DatatypeMismatch,
+                "{} is no date, time or timestamp; cast it",
+                crate::type_name::type_name(other)
+            );
+        }
     })
 }
 

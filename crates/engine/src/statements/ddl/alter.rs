@@ -3,8 +3,8 @@
 
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::sql::dialect::Gingham;
-use crate::sql::names::fold;
 use crate::sql::names::unsupported;
+use crate::sql::names::{column_name, fold};
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
 use crate::statements::ddl::{definition, existing, expression, types};
@@ -80,15 +80,17 @@ fn apply(
         }
         AlterTableOperation::DropColumn { column_names, if_exists, .. } => {
             for name in column_names {
-                if *if_exists && definition.column(&fold(name)).is_none() {
+                let name = column_name(definition, name)?;
+                if *if_exists && definition.column(&name).is_none() {
                     continue;
                 }
-                drop_column(scope.snapshot, definition, &fold(name))?;
+                drop_column(scope.snapshot, definition, &name)?;
             }
             Ok(())
         }
         AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
-            rename_column(definition, &fold(old_column_name), &fold(new_column_name))
+            let old = column_name(definition, old_column_name)?;
+            rename_column(definition, &old, &fold(new_column_name))
         }
         AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) } => {
             rename_table(scope, definition, &scope.context.name(&table_reference(name)?)?, name.0.len() == 1)

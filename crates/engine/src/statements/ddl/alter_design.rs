@@ -4,7 +4,7 @@
 use crate::session::{Outcome, StatementContext, StatementProgress, did_you_mean};
 use crate::sql::alter_design::{AlterDesign, DesignChange};
 use crate::sql::layout;
-use crate::sql::names::fold;
+use crate::sql::names::column_name;
 use crate::statements::ddl::definition;
 use crate::statements::table_reference;
 use crate::{Error, Result};
@@ -55,7 +55,10 @@ fn changed(definition: &TableDefinition, changes: &[DesignChange]) -> Result<Arr
     for DesignChange { column, options } in changes {
         let options = definition::pairs(options, "ALTER TABLE … SET")?;
         match column {
-            Some(column) => set_column(&mut changed, &fold(column), &options)?,
+            Some(column) => {
+                let name = column_name(&changed, column)?;
+                set_column(&mut changed, &name, &options)?;
+            }
             None => set_table(&mut changed, &options)?,
         }
     }

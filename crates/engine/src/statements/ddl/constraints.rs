@@ -1,8 +1,7 @@
 //! PRIMARY KEY, UNIQUE, CHECK and REFERENCES of CREATE TABLE and ADD COLUMN: resolved, named, and refused where they make no sense.
 
 use crate::session::{StatementContext, did_you_mean};
-use crate::sql::names::fold;
-use crate::sql::names::unsupported;
+use crate::sql::names::{column_name, fold, unsupported};
 use crate::statements::ddl::{definition, expression};
 use crate::statements::table_reference;
 use crate::{Error, Result};
@@ -34,7 +33,7 @@ pub(crate) struct Constraints {
 #[derive(Debug)]
 struct KeyConstraint {
     name: Option<String>,
-    columns: Vec<String>,
+    columns: Vec<Ident>,
     primary: bool,
 }
 
@@ -45,12 +44,12 @@ impl Constraints {
         match option {
             ColumnOption::PrimaryKey(key) => {
                 refuse_characteristics(key.characteristics.as_ref())?;
-                self.keys.push(KeyConstraint { name: own_name, columns: vec![fold(column)], primary: true });
+                self.keys.push(KeyConstraint { name: own_name, columns: vec![column.clone()], primary: true });
             }
             ColumnOption::Unique(key) => {
                 refuse_characteristics(key.characteristics.as_ref())?;
                 refuse_nulls(&key.nulls_distinct)?;
-                self.keys.push(KeyConstraint { name: own_name, columns: vec![fold(column)], primary: false });
+                self.keys.push(KeyConstraint { name: own_name, columns: vec![column.clone()], primary: false });
             }
             ColumnOption::Check(check) => self.add_check(own_name, Some(fold(column)), check)?,
             ColumnOption::ForeignKey(reference) => {
@@ -169,9 +168,9 @@ fn refuse_nulls(nulls: &NullsDistinctOption) -> Result<()> {
 }
 
 /// Names of a key's columns; an order or an expression among them is refused.
-pub(crate) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>> {
+pub(crate) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<Ident>> {
     let name = |column: &IndexColumn| match &column.column.expr {
-        Expr::Identifier(ident) if column.to_string() == ident.to_string() => Ok(fold(ident)),
+        Expr::Identifier(ident) if column.to_string() == ident.to_string() => Ok(ident.clone()),
         _ => Err(unsupported(format!("a key over {column}, which is not just a column,"))),
     };
     columns.iter().map(name).collect()
@@ -191,7 +190,8 @@ fn add_key(definition: &mut TableDefinition, key: KeyConstraint, names: &mut Con
             column.nullable &= !columns.contains(&column.id);
         }
     }
-    let mut parts: Vec<&str> = if key.primary { vec![] } else { key.columns.iter().map(String::as_str).collect() };
+    let own = key.columns.iter().map(|ident| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
+    let mut parts: Vec<&str> = if key.primary { vec![] } else { own.iter().map(String::as_str).collect() };
     parts.push(if key.primary { "pkey" } else { "key" });
     let name = names.give(key.name, &parts)?;
     definition.keys.push(KeyDefinition { name, columns, primary: key.primary });
@@ -199,9 +199,10 @@ fn add_key(definition: &mut TableDefinition, key: KeyConstraint, names: &mut Con
 }
 
 /// Numbers of the columns of those names, each once.
-pub(crate) fn find_columns(definition: &TableDefinition, names: &[String], what: &str) -> Result<Vec<ColumnId>> {
+pub(crate) fn find_columns(definition: &TableDefinition, names: &[Ident], what: &str) -> Result<Vec<ColumnId>> {
     let mut columns = Vec::with_capacity(names.len());
-    for name in names {
+    for ident in names {
+        let name = &column_name(definition, ident)?;
         let existing = definition.columns.iter().map(|column| column.name.as_str());
         let column = definition.column(name).ok_or_else(|| {
             Error::invalid(
@@ -241,8 +242,8 @@ fn resolve(
     {
         return Err(unsupported(format!("REFERENCES with {kind}")));
     }
-    let own: Vec<String> = reference.columns.iter().map(fold).collect();
-    let columns = find_columns(definition, &own, "FOREIGN KEY")?;
+    let columns = find_columns(definition, &reference.columns, "FOREIGN KEY")?;
+    let own: Vec<String> = column_names(definition, &columns).into_iter().map(str::to_owned).collect();
     let referred_name = scope.context.name(&table_reference(&reference.foreign_table)?)?;
     let target = match scope.snapshot.definition(&referred_name) {
         // The table itself has no number before it is created, and is looked at as it will be.
@@ -267,8 +268,7 @@ fn resolve(
             )
         })?
     } else {
-        let theirs: Vec<String> = reference.referred_columns.iter().map(fold).collect();
-        find_columns(target, &theirs, "REFERENCES")?
+        find_columns(target, &reference.referred_columns, "REFERENCES")?
     };
     if referred.len() != columns.len() {
         return Err(Error::invalid(

@@ -34,7 +34,8 @@ use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::{
-    Delete, Expr as SqlExpr, FromTable, ObjectName, TableFactor, TableWithJoins, Update, UpdateTableFromKind, With,
+    Delete, Expr as SqlExpr, FromTable, Ident, ObjectName, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
+    With,
 };
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ pub(crate) struct RecordChange {
     /// The table as the condition knows it, and what stands beside it there: in FROM or USING.
     pub(crate) from: Vec<TableWithJoins>,
     /// UPDATE: columns and their new values; none for DELETE.
-    pub(crate) assignments: Vec<(String, SqlExpr)>,
+    pub(crate) assignments: Vec<(Ident, SqlExpr)>,
     pub(crate) condition: Option<SqlExpr>,
     pub(crate) returning: Option<Returning>,
     /// What `excluded` stands for, of ON CONFLICT.

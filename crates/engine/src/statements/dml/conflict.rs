@@ -4,8 +4,7 @@
 //! with them, under the name `excluded`. All is written in one transaction, unless the table was changed since.
 
 use crate::session::{StatementContext, TargetTable, blocking};
-use crate::sql::names::fold;
-use crate::sql::names::unsupported;
+use crate::sql::names::{column_name, unsupported};
 use crate::statements::dml::change;
 use crate::statements::dml::change::{EXCLUDED, FoundRecords, New, RecordChange, Returning, find, from_table};
 use crate::{Error, Result};
@@ -107,7 +106,7 @@ fn keys_of(definition: &TableDefinition, target: Option<&ConflictTarget>) -> Res
             Ok(vec![found.ok_or_else(missing)?.clone()])
         }
         Some(ConflictTarget::Columns(columns)) => {
-            let names: Vec<String> = columns.iter().map(fold).collect();
+            let names = columns.iter().map(|ident| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
             let mut ids = HashSet::new();
             for name in &names {
                 ids.insert(crate::statements::ddl::alter::find(definition, name)?);

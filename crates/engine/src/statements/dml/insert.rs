@@ -1,8 +1,7 @@
 //! INSERT INTO … VALUES and INSERT INTO … SELECT, with RETURNING. ON CONFLICT is in `conflict`.
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
-use crate::sql::names::fold;
-use crate::sql::names::unsupported;
+use crate::sql::names::{column_name, unsupported};
 use crate::statements::dml::change::{Returned, Returning, Work, from_table};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::ingest::{Converter, Ingest};
@@ -141,7 +140,7 @@ fn columns(definition: &TableDefinition, statement: &Insert) -> Result<Option<Ve
         let Some(ident) = ident else {
             return Err(Error::invalid(SqlState::UndefinedColumn, format!("'{name}' is not the name of a column")));
         };
-        columns.push(fold(ident));
+        columns.push(column_name(definition, ident)?);
     }
     check_columns(definition, &columns)?;
     Ok(Some(columns))

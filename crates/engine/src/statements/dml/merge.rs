@@ -2,7 +2,7 @@
 //! clause before it takes. What all of them find is written in one transaction, unless the table was changed since.
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
-use crate::sql::names::fold;
+use crate::sql::names::column_name;
 use crate::sql::names::unsupported;
 use crate::statements::dml::change::{FoundRecords, New, RecordChange, Work, find, select};
 use crate::statements::dml::ingest::Ingest;
@@ -168,13 +168,15 @@ async fn inserted(
     let [row] = values.rows.as_slice() else {
         return Err(Error::invalid(SqlState::SyntaxError, "MERGE … INSERT has one row of VALUES"));
     };
-    let given = insert.columns.iter().map(|name| match name.0.as_slice() {
-        [part] => part.as_ident().map(fold),
+    let idents = insert.columns.iter().map(|name| match name.0.as_slice() {
+        [part] => part.as_ident(),
         _ => None,
     });
-    let given = given.collect::<Option<Vec<_>>>();
-    let given =
-        given.ok_or_else(|| Error::invalid(SqlState::SyntaxError, "MERGE … INSERT (…) names columns of the table"))?;
+    let mut given = Vec::with_capacity(insert.columns.len());
+    for ident in idents {
+        let wrong = || Error::invalid(SqlState::SyntaxError, "MERGE … INSERT (…) names columns of the table");
+        given.push(column_name(definition, ident.ok_or_else(wrong)?)?);
+    }
     insert::check_columns(definition, &given)?;
     let given = Some(given.as_slice()).filter(|given| !given.is_empty());
     let ingest = Ingest::new(context, &target.store, &target.table, given)?;

@@ -1,8 +1,8 @@
 //! The rows of INSERT … VALUES. Each value keeps the type that it has, so that `(1), ('2')` fills an INTEGER column and
 //! an error names its row; DataFusion's VALUES would first bring a column's values to one type.
 
+use crate::casts::number;
 use crate::session::StatementContext;
-use crate::sql::literals::number;
 use crate::statements::ddl::expression;
 use crate::statements::dml::ingest::{ConvertError, Converter};
 use crate::statements::query_of;

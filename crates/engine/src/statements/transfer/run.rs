@@ -3,7 +3,7 @@
 use crate::load::{FileFormat, LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
 use crate::sql::copy::{CopyFrom, CopyPlace};
-use crate::sql::names::fold;
+use crate::sql::names::column_name;
 use crate::sql::quoted::quoted;
 use crate::statements::dml::insert;
 use crate::statements::transfer::destination::CopyDestination;
@@ -38,7 +38,7 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let file = PathBuf::from(file);
     let target = writable(context, &copy.table, "COPY")?;
     let definition = &target.table.definition;
-    let listed: Vec<String> = copy.columns.iter().map(fold).collect();
+    let listed = copy.columns.iter().map(|ident| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
     insert::check_columns(definition, &listed)?;
     let listed = (!listed.is_empty()).then_some(listed);
     let options = read_options(&copy)?;

@@ -1,6 +1,5 @@
 //! SET: `a = x`, `(a, b) = (x, y)` and `(a, b) = (SELECT …)`, as one value for each column.
 
-use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::query_of;
@@ -12,13 +11,13 @@ use datafusion::sql::sqlparser::ast::{
 use gingham_storage::SqlState;
 
 /// The columns that assignments name, and their values.
-pub(crate) fn assignments(given: Vec<Assignment>) -> Result<Vec<(String, Expr)>> {
+pub(crate) fn assignments(given: Vec<Assignment>) -> Result<Vec<(Ident, Expr)>> {
     let mut all = Vec::with_capacity(given.len());
     for Assignment { target, value } in given {
         match &target {
             AssignmentTarget::ColumnName(name) => all.push((column(name)?, value)),
             AssignmentTarget::Tuple(names) => {
-                let columns = names.iter().map(column).collect::<Result<Vec<String>>>()?;
+                let columns = names.iter().map(column).collect::<Result<Vec<Ident>>>()?;
                 let values = values(&target, &columns, value)?;
                 all.extend(columns.into_iter().zip(values));
             }
@@ -27,17 +26,17 @@ pub(crate) fn assignments(given: Vec<Assignment>) -> Result<Vec<(String, Expr)>>
     Ok(all)
 }
 
-fn column(name: &ObjectName) -> Result<String> {
+fn column(name: &ObjectName) -> Result<Ident> {
     let ident = match name.0.as_slice() {
         [part] => part.as_ident(),
         _ => None,
     };
     let ident = ident.ok_or_else(|| unsupported(format!("SET {name} = …, where the name of a column is expected,")))?;
-    Ok(fold(ident))
+    Ok(ident.clone())
 }
 
 /// The value of each column of `(a, b) = value`.
-fn values(target: &AssignmentTarget, columns: &[String], value: Expr) -> Result<Vec<Expr>> {
+fn values(target: &AssignmentTarget, columns: &[Ident], value: Expr) -> Result<Vec<Expr>> {
     let wrong = |values: usize| {
         Error::invalid(
             SqlState::SyntaxError,
@@ -85,7 +84,7 @@ fn calls_functions(items: &[SelectItem]) -> Result<bool> {
 }
 
 /// Column `at` of a query as a scalar subquery: the query with that item alone, or a query over it.
-fn of_query(query: &Query, columns: &[String], at: usize) -> Result<Expr> {
+fn of_query(query: &Query, columns: &[Ident], at: usize) -> Result<Expr> {
     if let SetExpr::Select(select) = query.body.as_ref()
         && select.distinct.is_none()
         && query.order_by.is_none()

@@ -3,6 +3,7 @@
 
 use crate::bind::{Beside, Instead};
 use crate::session::{StatementContext, TargetTable, blocking};
+use crate::sql::names::column_name;
 use crate::statements::dml::change::beside::known_as;
 use crate::statements::dml::change::plan::refuse_volatile;
 use crate::statements::dml::change::returning::select;
@@ -296,7 +297,8 @@ impl ReadColumns {
         alone: bool,
     ) -> Result<Self> {
         let definition = &target.table.definition;
-        let names: Vec<String> = change.assignments.iter().map(|(name, _)| name.clone()).collect();
+        let assignments = change.assignments.iter();
+        let names = assignments.map(|(ident, _)| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
         insert::check_columns(definition, &names)?;
         let assigned = |id: &ColumnId| definition.column_by_id(*id).is_some_and(|column| names.contains(&column.name));
         let (deletes, returning) = (names.is_empty(), change.returning.is_some());
@@ -325,7 +327,10 @@ impl ReadColumns {
 
     /// The columns that change; `None` for DELETE.
     fn changed(&self, change: &RecordChange) -> Option<Vec<ColumnId>> {
-        let column = |(name, _): &(String, SqlExpr)| Some(self.read.column(name)?.id);
+        let column = |(ident, _): &(Ident, SqlExpr)| {
+            let name = column_name(&self.read, ident).ok()?;
+            Some(self.read.column(&name)?.id)
+        };
         (!change.assignments.is_empty()).then(|| change.assignments.iter().filter_map(column).collect())
     }
 
@@ -338,7 +343,9 @@ impl ReadColumns {
         };
         let item = |expr, alias: &str| SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', alias) };
         let new = self.read.columns.iter().map(|column| {
-            let given = change.assignments.iter().find(|(known, _)| *known == column.name);
+            let is_own =
+                |ident: &Ident| column_name(&target.table.definition, ident).is_ok_and(|name| name == column.name);
+            let given = change.assignments.iter().find(|(ident, _)| is_own(ident));
             item(given.map_or_else(|| of_table(&column.name), |(_, value)| value.clone()), &column.name)
         });
         let mut prefix = "old ".to_owned();

@@ -87,7 +87,7 @@ pub(crate) async fn change(
     }
     let Some(condition) = &change.condition else { return Ok(None) };
     let assignments: Vec<(String, &SqlExpr)> =
-        change.assignments.iter().map(|(name, value)| (name.clone(), value)).collect();
+        change.assignments.iter().map(|(ident, value)| (fold(ident), value)).collect();
     let found = PointChange::of(&target.table, condition, &assignments, parameters);
     let Some(change) = found else { return Ok(None) };
     let waits = context.transaction.as_ref().is_none_or(|transaction| !transaction.writes());

@@ -2,20 +2,32 @@
 //! type together: the results of CASE, COALESCE and its like, the elements of an array, the columns of VALUES and UNION.
 //! DataFusion makes texts of all others there, or refuses them.
 
-use crate::Result;
-use crate::casts::{Failing, convert};
-use crate::sql::literals::number;
+use crate::casts::convert::{Failing, convert};
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Case, WindowFunction};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use datafusion::logical_expr::{Expr as Planned, ExprSchemable, LogicalPlan, Projection};
 use std::sync::Arc;
 
+/// Gives operands their types before other planners look at these.
+#[derive(Debug)]
+pub(crate) struct UntypedTexts;
+
+impl ExprPlanner for UntypedTexts {
+    fn plan_binary_op(&self, binary: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let RawBinaryExpr { op, left, right } = binary;
+        let (left, right) = (with_typed_texts(left, schema)?, with_typed_texts(right, schema)?);
+        Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
+    }
+}
+
 /// An expression in which the texts without a type have the one that their place gives them.
-pub(super) fn with_typed_texts(planned: Planned, schema: &DFSchema) -> Result<Planned> {
+pub(crate) fn with_typed_texts(planned: Planned, schema: &DFSchema) -> Result<Planned> {
     let typed = planned.transform_up(|part| {
         Ok(match part {
             Planned::Case(mut case) => {
@@ -42,7 +54,7 @@ pub(super) fn with_typed_texts(planned: Planned, schema: &DFSchema) -> Result<Pl
 }
 
 /// Gives the texts among the rows of VALUES the types of their columns.
-pub(super) fn align_rows(rows: &mut [Vec<Planned>]) -> Result<()> {
+pub(crate) fn align_rows(rows: &mut [Vec<Planned>]) -> Result<()> {
     let none = DFSchema::empty();
     for column in 0..rows.first().map_or(0, Vec::len) {
         align(rows.iter_mut().map(|row| &mut row[column]).collect(), &none)?;
@@ -51,7 +63,7 @@ pub(super) fn align_rows(rows: &mut [Vec<Planned>]) -> Result<()> {
 }
 
 /// Gives the texts among two queries' columns the types of those of the other query.
-pub(super) fn align_queries(left: LogicalPlan, right: LogicalPlan) -> Result<(LogicalPlan, LogicalPlan)> {
+pub(crate) fn align_queries(left: LogicalPlan, right: LogicalPlan) -> Result<(LogicalPlan, LogicalPlan)> {
     let types = |plan: &LogicalPlan| -> Vec<DataType> {
         plan.schema().fields().iter().map(|field| field.data_type().clone()).collect()
     };
@@ -77,7 +89,7 @@ fn with_types(plan: LogicalPlan, types: &[DataType]) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Projection(Projection::try_new(std::mem::take(&mut projection.expr), projection.input)?))
 }
 
-fn in_case(case: &mut Case, schema: &DFSchema) -> datafusion::error::Result<bool> {
+fn in_case(case: &mut Case, schema: &DFSchema) -> Result<bool> {
     let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
     let mut changed = align(results.chain(case.else_expr.as_deref_mut()).collect(), schema)?;
     if let Some(base) = &case.expr
@@ -91,7 +103,7 @@ fn in_case(case: &mut Case, schema: &DFSchema) -> datafusion::error::Result<bool
 }
 
 /// `lag(value, 1, 'text')`.
-fn in_window(call: &mut WindowFunction, schema: &DFSchema) -> datafusion::error::Result<bool> {
+fn in_window(call: &mut WindowFunction, schema: &DFSchema) -> Result<bool> {
     match (call.fun.name(), &mut call.params.args[..]) {
         ("lag" | "lead", [value, _, other]) => match value.get_type(schema) {
             Ok(data_type) => give(other, &data_type),
@@ -102,13 +114,13 @@ fn in_window(call: &mut WindowFunction, schema: &DFSchema) -> datafusion::error:
 }
 
 /// Gives the texts without a type among `values` the type of the others. False where there is nothing to give.
-fn align(values: Vec<&mut Planned>, schema: &DFSchema) -> datafusion::error::Result<bool> {
+fn align(values: Vec<&mut Planned>, schema: &DFSchema) -> Result<bool> {
     if !values.iter().any(|value| text_of(value).is_some()) {
         return Ok(false);
     }
     let others = values.iter().filter(|value| text_of(value).is_none());
     // What has no type yet is a parameter's value.
-    let Ok(types) = others.map(|value| value.get_type(schema)).collect::<datafusion::error::Result<Vec<_>>>() else {
+    let Ok(types) = others.map(|value| value.get_type(schema)).collect::<Result<Vec<_>>>() else {
         return Ok(false);
     };
     let types: Vec<DataType> = types.into_iter().filter(|data_type| !data_type.is_null()).collect();
@@ -123,7 +135,7 @@ fn align(values: Vec<&mut Planned>, schema: &DFSchema) -> datafusion::error::Res
 }
 
 /// Makes a text without a type a value of this type.
-fn give(value: &mut Planned, data_type: &DataType) -> datafusion::error::Result<bool> {
+fn give(value: &mut Planned, data_type: &DataType) -> Result<bool> {
     let Some(text) = text_of(value) else { return Ok(false) };
     match typed(text, data_type)? {
         Some(given) => {
@@ -148,7 +160,7 @@ fn text_of(expression: &Planned) -> Option<&str> {
 /// # Errors
 ///
 /// It is none of that type.
-fn typed(text: &str, data_type: &DataType) -> datafusion::error::Result<Option<ScalarValue>> {
+fn typed(text: &str, data_type: &DataType) -> Result<Option<ScalarValue>> {
     let wanted = match data_type {
         // All digits that are written count, as in a literal without quotes.
         DataType::Decimal128(..) => match number(text.trim()) {
@@ -165,4 +177,40 @@ fn typed(text: &str, data_type: &DataType) -> datafusion::error::Result<Option<S
     };
     let values: ArrayRef = Arc::new(StringArray::from(vec![text]));
     Ok(Some(ScalarValue::try_from_array(&convert(&values, &wanted, Failing::Error)?, 0)?))
+}
+
+/// A number: an integer, a DOUBLE when it has an exponent, else an exact decimal; `None` leaves it to DataFusion.
+pub(crate) fn number(digits: &str) -> Option<ScalarValue> {
+    if let Ok(value) = digits.parse::<i64>() {
+        return Some(ScalarValue::Int64(Some(value)));
+    }
+    if digits.contains(['e', 'E']) {
+        // What is too large for a DOUBLE is left to DataFusion, which says so.
+        let value = digits.parse::<f64>().ok().filter(|value| value.is_finite());
+        return value.map(|value| ScalarValue::Float64(Some(value)));
+    }
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let unscaled: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let figures = unscaled.unsigned_abs().checked_ilog10().map_or(1, |log| log as usize + 1);
+    let precision = u8::try_from(figures.max(fraction.len()).max(1)).ok().filter(|precision| *precision <= 38)?;
+    Some(ScalarValue::Decimal128(Some(unscaled), precision, i8::try_from(fraction.len()).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        assert_eq!(number("12"), Some(ScalarValue::Int64(Some(12))));
+        assert_eq!(number("-9223372036854775808"), Some(ScalarValue::Int64(Some(i64::MIN))));
+        assert_eq!(number("9223372036854775808"), Some(ScalarValue::Decimal128(Some(1 << 63), 19, 0)));
+        assert_eq!(number("18446744073709551616"), Some(ScalarValue::Decimal128(Some(1 << 64), 20, 0)));
+        assert_eq!(number("1.50"), Some(ScalarValue::Decimal128(Some(150), 3, 2)));
+        assert_eq!(number("-.05"), Some(ScalarValue::Decimal128(Some(-5), 2, 2)));
+        assert_eq!(number("0.0"), Some(ScalarValue::Decimal128(Some(0), 1, 1)));
+        assert_eq!(number("1e3"), Some(ScalarValue::Float64(Some(1000.0))));
+        assert_eq!(number("1_000"), None);
+        assert_eq!(number(&"9".repeat(39)), None);
+    }
 }
