@@ -5,15 +5,16 @@
 //! TIMESTAMPs with what they are compared with.
 
 use crate::arithmetic::decimals::{narrow_literals, quotient_of_decimals};
+use crate::arithmetic::reals::make_float;
 use crate::arithmetic::{reals, sets, times, timestamps};
 use crate::rewrite::{columns_around, each_part, has_expression};
 use crate::temporal::{of_intervals, range_of_numbers};
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ExprSchema;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{ExprSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 
 /// The analyzer rule; runs before type coercion, which then finds nothing to do.
 #[derive(Debug)]
@@ -151,24 +152,6 @@ pub(super) fn align_typed(operands: Vec<&mut Expr>, types: Vec<DataType>, compar
 /// Whether floats meet decimals.
 pub(super) fn mixes(types: &[DataType]) -> bool {
     types.iter().any(DataType::is_floating) && types.iter().any(DataType::is_decimal)
-}
-
-/// Makes a DOUBLE of a number, or of a literal a REAL.
-pub(super) fn make_float(operand: &mut Expr, real: bool) {
-    let literal = if let Expr::Literal(value, _) = &*operand { float(value, real) } else { None };
-    *operand = match literal {
-        Some(value) => Expr::Literal(value, None),
-        None => cast(std::mem::take(operand), DataType::Float64),
-    };
-}
-
-/// The float nearest to a number without an exponent: read from its digits, so that it is rounded once.
-fn float(number: &ScalarValue, real: bool) -> Option<ScalarValue> {
-    if number.is_null() || !(number.data_type().is_decimal() || number.data_type().is_integer()) {
-        return None;
-    }
-    let text = number.to_string();
-    Some(if real { ScalarValue::Float32(text.parse().ok()) } else { ScalarValue::Float64(text.parse().ok()) })
 }
 
 #[cfg(test)]

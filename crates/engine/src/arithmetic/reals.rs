@@ -1,7 +1,6 @@
 //! A REAL beside an integer: both are DOUBLEs in comparisons and in what is computed, as in PostgreSQL. A REAL has 24 binary digits, so
 //! that as REALs 16777217 and 16777216 would be equal.
 
-use crate::arithmetic::approximate::make_float;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{ExprSchema, ScalarValue};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, cast};
@@ -88,4 +87,22 @@ fn is_small(operand: &Expr) -> bool {
         Ok(ScalarValue::Int64(value)) => value.is_none_or(|value| (-LARGEST_EXACT..=LARGEST_EXACT).contains(&value)),
         _ => false,
     }
+}
+
+/// Makes a DOUBLE of a number, or of a literal a REAL.
+pub(super) fn make_float(operand: &mut Expr, real: bool) {
+    let literal = if let Expr::Literal(value, _) = &*operand { float(value, real) } else { None };
+    *operand = match literal {
+        Some(value) => Expr::Literal(value, None),
+        None => cast(std::mem::take(operand), DataType::Float64),
+    };
+}
+
+/// The float nearest to a number without an exponent: read from its digits, so that it is rounded once.
+fn float(number: &ScalarValue, real: bool) -> Option<ScalarValue> {
+    if number.is_null() || !(number.data_type().is_decimal() || number.data_type().is_integer()) {
+        return None;
+    }
+    let text = number.to_string();
+    Some(if real { ScalarValue::Float32(text.parse().ok()) } else { ScalarValue::Float64(text.parse().ok()) })
 }

@@ -1,8 +1,8 @@
 //! Floats win also where rows meet: in the columns of a UNION or of VALUES, in the keys of a join by column names (which
 //! INTERSECT and EXCEPT are, too), and between a value and the rows of a subquery.
 
-use crate::arithmetic::approximate::{align_typed, make_float, mixes};
-use crate::arithmetic::reals::meet_integers;
+use crate::arithmetic::approximate::{align_typed, mixes};
+use crate::arithmetic::reals::{make_float, meet_integers};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ExprSchema};

@@ -38,16 +38,16 @@ fn mutual(queries: &[(&Cte, HashSet<String>)]) -> Error {
 
 /// The names without a schema that a query reads from outside of itself.
 fn tables(query: &Query) -> Result<HashSet<String>> {
-    let mut found = Tables::default();
+    let mut found = NamesRead::default();
     query.clone().walk(&mut found)?;
     Ok(found.0)
 }
 
 /// Names of tables. A query with a WITH of its own is taken apart where it begins, since its names hide those around it.
 #[derive(Default)]
-struct Tables(HashSet<String>);
+struct NamesRead(HashSet<String>);
 
-impl Visit for Tables {
+impl Visit for NamesRead {
     fn query(&mut self, query: &mut Query) -> Result<()> {
         let Some(with) = query.with.take() else { return Ok(()) };
         let mut hidden = HashSet::new();
@@ -60,7 +60,7 @@ impl Visit for Tables {
         }
         self.0.extend(tables(query)?.difference(&all).cloned());
         let nothing = Values { explicit_row: false, value_keyword: false, rows: Vec::new() };
-        query.body = Box::new(SetExpr::Values(nothing));
+        *query.body = SetExpr::Values(nothing);
         query.order_by = None;
         query.limit_clause = None;
         Ok(())

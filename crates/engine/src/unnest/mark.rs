@@ -110,8 +110,8 @@ impl Unnesting<'_> {
         let mut related = self.related(rows, plan, guard)?;
         let (mut value, mut own) = (value, first_of(plan)?);
         let mut data_type = own.get_type(related.plan.schema().as_ref())?;
-        if data_type == DataType::Boolean {
-            // False is less than true.
+        if data_type == DataType::Boolean || data_type.is_null() {
+            // False is less than true. NULL alone has no type.
             data_type = DataType::Int8;
             let number = Column::new_unqualified(self.fresh("number"));
             let mut numbered = UnnestedRows::of(related.plan);

@@ -169,4 +169,5 @@ pub(super) fn is_ordered(data_type: &DataType) -> bool {
     data_type.is_numeric()
         || data_type.is_temporal() && !matches!(data_type, DataType::Interval(_))
         || data_type.is_string()
+        || data_type.is_binary()
 }

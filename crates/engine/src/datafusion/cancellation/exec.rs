@@ -5,8 +5,8 @@ use crate::datafusion::cancellation::signal::StopSignal;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Statistics, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -15,7 +15,9 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
 };
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{
+    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, StatisticsArgs,
+};
 use futures::Stream;
 use std::fmt;
 use std::pin::Pin;
@@ -112,6 +114,18 @@ impl ExecutionPlan for StoppableExec {
             Some(signal) => Box::pin(cooperative(Stoppable { rows, signal })),
             None => make_cooperative(rows),
         })
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    /// What is above a filter takes a column for constant by them, and does not sort by it.
+    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        match inputs {
+            [own] => Ok(Arc::clone(own)),
+            _ => internal_err!("what can be stopped is one operator"),
+        }
     }
 
     fn gather_filters_for_pushdown(
