@@ -1,6 +1,9 @@
 //! COPY with streams of the program.
 
 use gingham::{Connection, Database, Error, Result, StatementHandle};
+use parquet::basic::{LogicalType, TimeUnit};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -182,4 +185,73 @@ fn a_copy_writes_files_folders_and_pipes() {
     let sql = format!("COPY t TO '{}'", root.path().join("plain").display());
     let error = connection.execute(&sql).unwrap_err().to_string();
     assert!(error.contains("the name has no ending that tells the format; say it, as in (FORMAT csv)"), "{error}");
+}
+
+/// What programs without Arrow see of a Parquet file is the types that it says itself.
+#[test]
+fn parquet_files_say_their_types() {
+    let connection = Database::in_memory().unwrap().connect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("types.parquet");
+    connection
+        .execute(
+            "CREATE TABLE types (s TIMESTAMP(0), ms TIMESTAMP(3), us TIMESTAMP, ns TIMESTAMP(9), z TIMESTAMP(0) WITH TIME ZONE, t TIME(0), d DATE, \
+             n DECIMAL(10,2), w DECIMAL(38,0), c CHAR(3), b BOOLEAN, u SMALLINT)",
+        )
+        .unwrap();
+    let row = "'2024-02-29 12:30:01', '2024-02-29 12:30:01.5', '2024-02-29 12:30:01.25', '2024-02-29 12:30:01.125', '2024-02-29 12:30:01', \
+        '12:30:01', '2024-02-29', 1.25, 7, 'abc', true, 3";
+    connection.execute(&format!("INSERT INTO types VALUES ({row})")).unwrap();
+    connection.execute(&format!("COPY types TO '{}'", path.display())).unwrap();
+    let file = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let schema = file.metadata().file_metadata().schema_descr_ptr();
+    let types: Vec<String> = schema.columns().iter().map(|column| told(column)).collect();
+    let expected = [
+        "s Timestamp(MILLIS)",
+        "ms Timestamp(MILLIS)",
+        "us Timestamp(MICROS)",
+        "ns Timestamp(NANOS)",
+        "z Timestamp(MILLIS, UTC)",
+        "t Time(MILLIS)",
+        "d Date",
+        "n Decimal(10, 2)",
+        "w Decimal(38, 0)",
+        "c String",
+        "b BOOLEAN",
+        "u Integer(16)",
+    ];
+    assert_eq!(types, expected);
+    let all = |from: &str| {
+        connection.query(&format!(
+            "SELECT CAST(s AS VARCHAR) AS s, CAST(z AS VARCHAR) AS z, CAST(t AS VARCHAR) AS t FROM {from}"
+        ))
+    };
+    let [own, read] = ["types".to_owned(), format!("'{}'", path.display())]
+        .map(|from| all(&from).unwrap().collect_batches().unwrap());
+    assert_eq!(own, read);
+    connection.execute("CREATE TABLE again (s TIMESTAMP(0), t TIME(0))").unwrap();
+    connection.execute(&format!("INSERT INTO again SELECT s, t FROM '{}'", path.display())).unwrap();
+}
+
+/// A column's name and what its file says of its type.
+fn told(column: &ColumnDescriptor) -> String {
+    let kind = match column.logical_type_ref() {
+        Some(LogicalType::Timestamp(own)) => {
+            format!("Timestamp({}{})", told_unit(own.unit), if own.is_adjusted_to_u_t_c { ", UTC" } else { "" })
+        }
+        Some(LogicalType::Time(own)) => format!("Time({})", told_unit(own.unit)),
+        Some(LogicalType::Decimal(own)) => format!("Decimal({}, {})", own.precision, own.scale),
+        Some(LogicalType::Integer(own)) => format!("Integer({})", own.bit_width),
+        Some(other) => format!("{other:?}"),
+        None => column.physical_type().to_string(),
+    };
+    format!("{} {kind}", column.name())
+}
+
+fn told_unit(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::MILLIS => "MILLIS",
+        TimeUnit::MICROS => "MICROS",
+        TimeUnit::NANOS => "NANOS",
+    }
 }

@@ -10,7 +10,7 @@ use crate::statements::transfer::destination::CopyDestination;
 use crate::statements::{all_of, query_of, writable};
 use crate::{Error, Result};
 use arrow::array::AsArray;
-use arrow::datatypes::{DataType, Field, UInt64Type};
+use arrow::datatypes::{DataType, Field, TimeUnit, UInt64Type};
 use datafusion::common::{Column, ParamValues, TableReference};
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
@@ -121,7 +121,7 @@ pub(crate) async fn to(
     require_format(&statement)?;
     let destination = CopyDestination::of(&statement.target, !statement.partitioned_by.is_empty())?;
     statement.target = destination.url()?;
-    let plan = values_as_text(copied(context, statement, parameters).await?)?;
+    let plan = as_written(copied(context, statement, parameters).await?)?;
     let rows = async { Ok(context.rows(plan).await?.try_collect::<Vec<_>>().await?) };
     let batches = rows.await.map_err(|error| destination.told(error))?;
     blocking(|| destination.finish()).await?;
@@ -185,11 +185,15 @@ async fn copied(
     }
 }
 
-/// A COPY to a text format with the texts that COPY FROM takes back: BINARY as `\x` and hexadecimal digits, dates, times and
-/// intervals as a cast to text writes them, infinite ones too.
-fn values_as_text(plan: LogicalPlan) -> Result<LogicalPlan> {
+/// A COPY whose columns have the types that the file's format has.
+fn as_written(plan: LogicalPlan) -> Result<LogicalPlan> {
     let LogicalPlan::Copy(copy) = plan else { return Ok(plan) };
     let schema = Arc::clone(copy.input.schema());
+    let written: fn(&DataType) -> Option<DataType> = match copy.file_type.get_ext().as_str() {
+        "csv" | "json" => as_text,
+        "parquet" => in_parquet,
+        _ => |_| None,
+    };
     let interval = schema.fields().iter().find(|field| matches!(field.data_type(), DataType::Interval(_)));
     if let Some(field) = interval.filter(|_| copy.file_type.get_ext() == "parquet") {
         return Err(Error::Unsupported(format!(
@@ -197,20 +201,33 @@ fn values_as_text(plan: LogicalPlan) -> Result<LogicalPlan> {
             field.name()
         )));
     }
-    let is_text = matches!(copy.file_type.get_ext().as_str(), "csv" | "json");
-    if !is_text || !schema.fields().iter().any(|field| field.data_type().is_binary() || field.data_type().is_temporal())
-    {
+    if schema.fields().iter().all(|field| written(field.data_type()).is_none()) {
         return Ok(LogicalPlan::Copy(copy));
     }
     let column = |(qualifier, field): (Option<&TableReference>, &Arc<Field>)| {
         let column = Expr::Column(Column::from((qualifier, field)));
-        let text = match field.data_type() {
-            own if own.is_binary() || own.is_temporal() => cast(column, DataType::Utf8View),
-            _ => return column,
-        };
-        text.alias_qualified(qualifier.cloned(), field.name())
+        match written(field.data_type()) {
+            Some(other) => cast(column, other).alias_qualified(qualifier.cloned(), field.name()),
+            None => column,
+        }
     };
     let columns: Vec<Expr> = schema.iter().map(column).collect();
     let input = LogicalPlanBuilder::new_from_arc(Arc::clone(&copy.input)).project(columns)?.build()?;
     Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(input), ..copy }))
+}
+
+/// Texts that COPY FROM takes back: BINARY as `\x` and hexadecimal digits, dates, times and intervals as a cast to text writes them, infinite
+/// ones too.
+fn as_text(data_type: &DataType) -> Option<DataType> {
+    (data_type.is_binary() || data_type.is_temporal()).then_some(DataType::Utf8View)
+}
+
+/// Parquet has no whole seconds: for everybody but Arrow they would be bare integers.
+fn in_parquet(data_type: &DataType) -> Option<DataType> {
+    match data_type {
+        DataType::Timestamp(TimeUnit::Second, zone) => Some(DataType::Timestamp(TimeUnit::Millisecond, zone.clone())),
+        DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
+        DataType::Date64 => Some(DataType::Date32),
+        _ => None,
+    }
 }
