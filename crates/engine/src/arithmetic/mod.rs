@@ -42,5 +42,5 @@ pub(crate) use average::exact_average;
 pub(crate) use extreme::extremes;
 pub(crate) use rounding::roundings;
 pub(crate) use rule::CheckedArithmetic;
-pub(crate) use sum::{checked_sum, with_sums_of_integers};
+pub(crate) use sum::{IntegerColumns, checked_sum, with_sums_of_integers};
 pub(crate) use times::TimeComparison;

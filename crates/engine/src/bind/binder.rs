@@ -1,6 +1,7 @@
 //! The state of binding one statement, and the place in it where a query stands.
 
 use crate::Result;
+use crate::arithmetic::IntegerColumns;
 use crate::bind::fixed::FixedLengths;
 use crate::bind::mentioned::Mentioned;
 use crate::bind::names::TakenNames;
@@ -68,6 +69,8 @@ pub(super) struct Binder<'a> {
     pub(super) with_named: usize,
     /// Columns that are CHARs.
     pub(super) fixed: FixedLengths,
+    /// Columns that are INTEGERs, also where they are planned as BIGINTs.
+    pub(super) integers: IntegerColumns,
 }
 
 /// Where a query stands.
@@ -191,14 +194,16 @@ impl Binder<'_> {
             return self.renamed(expression, wanted);
         }
         self.fixed.note(&column_of(&expression), self.fixed.of(&expression));
+        self.integers.note(&column_of(&expression), self.integers.are(&expression));
         expression
     }
 
     /// `expression` as a column of a plan, under a new name near to `wanted`.
     pub(super) fn renamed(&mut self, expression: Expr, wanted: &str) -> Expr {
-        let length = self.fixed.of(&expression);
+        let (length, is_integer) = (self.fixed.of(&expression), self.integers.are(&expression));
         let renamed = expression.alias(self.names.fresh(wanted));
         self.fixed.note(&column_of(&renamed), length);
+        self.integers.note(&column_of(&renamed), is_integer);
         renamed
     }
 

@@ -88,7 +88,7 @@ impl Binder<'_> {
         let tree = ExprWithAlias { expr: tree, alias: None };
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
         let planned = with_typed_texts(planned, &schema)?;
-        let planned = with_sums_of_integers(planned, &schema)?;
+        let planned = with_sums_of_integers(planned, &schema, &self.integers)?;
         let planned = windowed(planned, &schema)?;
         let planned = self.fixed.applied(put_in_place(planned, &outer, stand_ins)?)?;
         self.outer_calls(planned, around.place)

@@ -229,6 +229,7 @@ impl Binder<'_> {
         )?;
         let own: Vec<String> = shown.own_names().map(str::to_owned).collect();
         let plan = self.trimmed(scan_of(Arc::new(shown), reference)?, &own, &definition)?;
+        self.integers.note_typed(plan.schema());
         let columns: Vec<Named> =
             plan.schema().columns().into_iter().zip(own).map(|(column, name)| Named { name, column }).collect();
         let primary = definition.keys.iter().find(|key| key.primary);
@@ -294,13 +295,15 @@ impl Binder<'_> {
 
     /// A plan whose columns have names that occur once.
     pub(super) fn own_names(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        self.integers.note_typed(plan.schema());
         let columns = plan.schema().columns();
         let renamed = columns.into_iter().map(|column| {
             let name = self.names.fresh(&column.name);
-            let length = self.fixed.of_column(&column);
+            let (length, is_integer) = (self.fixed.of_column(&column), self.integers.has(&column));
             let renamed =
                 if name == column.name { Planned::Column(column) } else { Planned::Column(column).alias(name) };
             self.fixed.note(&column_of(&renamed), length);
+            self.integers.note(&column_of(&renamed), is_integer);
             renamed
         });
         let renamed = renamed.collect();

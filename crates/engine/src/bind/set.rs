@@ -56,6 +56,8 @@ impl Binder<'_> {
         for (own, other) in left.columns.iter().zip(&right.columns) {
             let lengths = self.fixed.of_column(&own.column).zip(self.fixed.of_column(&other.column));
             self.fixed.note(&own.column, lengths.map(|(one, two)| one.max(two)));
+            let are_integers = self.integers.has(&own.column) && self.integers.has(&other.column);
+            self.integers.note(&own.column, are_integers);
         }
         let names: Vec<String> = left.columns.into_iter().map(|own| own.name).collect();
         let (mut first, mut second) = align_queries(left.plan, right.plan)?;
@@ -159,8 +161,14 @@ impl Binder<'_> {
         let width = rows.first().map_or(0, Vec::len);
         let names: Vec<String> = (1..=width).map(|number| format!("column{number}")).collect();
         if !rows.iter().flatten().any(looks_outside) {
+            let are_integers = |column: usize| rows.iter().all(|row| self.integers.are(&row[column]));
+            let integers: Vec<bool> = (0..width).map(are_integers).collect();
             let plan = LogicalPlanBuilder::values(rows)?.build()?;
-            return Ok(Bound::of(self.own_names(plan)?, names));
+            let bound = Bound::of(self.own_names(plan)?, names);
+            for (own, is_integer) in bound.columns.iter().zip(integers) {
+                self.integers.note(&own.column, is_integer);
+            }
+            return Ok(bound);
         }
         let mut all: Option<Bound> = None;
         for row in rows {

@@ -1,6 +1,7 @@
 //! A statement's query, from looking its tables up to its plan, and the names of its columns, which lie outside the plan.
 
 use crate::Result;
+use crate::arithmetic::IntegerColumns;
 use crate::bind::binder::{Beside, Binder, Instead, QueryContext, TablesOf};
 use crate::bind::fixed::FixedLengths;
 use crate::bind::mentioned::Mentioned;
@@ -62,6 +63,7 @@ pub(crate) async fn bind(
         calls: Vec::new(),
         with_named: 0,
         fixed: FixedLengths::default(),
+        integers: IntegerColumns::default(),
     };
     let place = QueryContext {
         tables: TablesOf::Statement(Rc::new(tables)),

@@ -23,6 +23,7 @@ use distinct::DistinctSum;
 use gingham_storage::SqlState;
 use groups::GroupSums;
 pub(super) use groups::taken as rows_taken;
+pub(crate) use integers::IntegerColumns;
 use std::hash::Hash;
 use std::sync::{Arc, LazyLock};
 
@@ -37,9 +38,9 @@ pub(crate) fn checked_sum() -> AggregateUDF {
     CheckedSum::function(false)
 }
 
-/// An expression in which sums of INTEGERs are BIGINTs. Its columns are those of `schema`.
-pub(crate) fn with_sums_of_integers(expression: Expr, schema: &DFSchema) -> Result<Expr> {
-    integers::with_sum(expression, schema, &sum_of_integers())
+/// An expression in which sums of INTEGERs are BIGINTs. Its columns are those of `schema`, of which those that are `known` are INTEGERs.
+pub(crate) fn with_sums_of_integers(expression: Expr, schema: &DFSchema, known: &IntegerColumns) -> Result<Expr> {
+    integers::with_sum(expression, schema, known, &sum_of_integers())
 }
 
 /// `sum` of INTEGERs, which are BIGINTs by the time that they are summed.
