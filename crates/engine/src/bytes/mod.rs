@@ -7,6 +7,7 @@
 //! | `parts` | lengths, parts and single bytes |
 //! | `encodings` | encode and decode |
 //! | `like` | LIKE |
+//! | `types` | the types' names |
 //! | `operators` | `\|\|`, SUBSTRING, POSITION and OVERLAY as they are written, LIKE in the place of DataFusion's |
 
 mod arguments;
@@ -15,8 +16,10 @@ mod encodings;
 mod like;
 mod operators;
 mod parts;
+mod types;
 
 pub(crate) use operators::{BytesLike, BytesOperators};
+pub(crate) use types::BytesTypes;
 
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;

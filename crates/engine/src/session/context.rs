@@ -118,6 +118,9 @@ impl StatementContext {
         );
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         state.mark_start_execution();
+        if let Some(open) = &transaction {
+            state.execution_props_mut().query_execution_start_time = Some(open.moment);
+        }
         let state = Arc::new(state);
         let watch = Arc::new(Stopwatch::start());
         let (text, ended, waited) = (None, None, Waited::default());

@@ -3,7 +3,7 @@
 use crate::arithmetic::{
     ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum, exact_average, extremes, roundings,
 };
-use crate::bytes::{BytesLike, BytesOperators};
+use crate::bytes::{BytesLike, BytesOperators, BytesTypes};
 use crate::casts::{OwnCasts, UntypedTexts};
 use crate::compile::CompilePipelines;
 use crate::datafusion::cancellation::{AskingWindows, StoppableOperators};
@@ -78,6 +78,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_analyzer_rules(analyzer_rules())
         .with_optimizer_rules(optimizer_rules())
         .with_physical_optimizer_rules(physical_rules(engine))
+        .with_type_planner(Arc::new(BytesTypes))
         .with_query_planner(Arc::new(OwnPlanner));
     // The last function of a name counts.
     let sums = [checked_sum(), exact_average()].into_iter().chain(extremes()).map(Arc::new);

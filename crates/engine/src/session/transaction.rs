@@ -6,6 +6,7 @@
 
 use crate::session::{CancelToken, Engine, Session, StatementContext, blocking};
 use crate::{Error, Result};
+use chrono::{DateTime, Utc};
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::{OpenTransaction, SAVEPOINTS, Store, WriteOptions};
 use gingham_storage::write::{Transaction, WrittenRows};
@@ -60,6 +61,8 @@ pub(crate) struct SessionTransaction {
     usage: Mutex<InUse>,
     /// When it began.
     pub(crate) since: Instant,
+    /// The same by the calendar: `now()` of all of its statements.
+    pub(crate) moment: DateTime<Utc>,
 }
 
 #[derive(Debug, Default)]
@@ -101,7 +104,7 @@ impl SessionTransaction {
     fn new(began: Arc<Snapshot>) -> Self {
         let usage = Mutex::new(InUse { statements: 0, idle_since: Instant::now() });
         let (main, temp) = (OnceLock::new(), OnceLock::new());
-        Self { began, main, temp, progress: Mutex::default(), usage, since: Instant::now() }
+        Self { began, main, temp, progress: Mutex::default(), usage, since: Instant::now(), moment: Utc::now() }
     }
 
     /// One that has the write lock of the database from the start.
