@@ -247,6 +247,8 @@ impl Replacing<'_, '_> {
     pub(super) fn stand_in(&mut self, what: &str, expression: Planned, field: FieldRef) -> Expr {
         let name = self.binder.names.fresh(what);
         let replaced = Self::replaced(&name);
+        let is_integer = self.binder.integers.are(&expression);
+        self.binder.integers.note(&Column::new_unqualified(name.clone()), is_integer);
         self.stand_ins.push(StandIn { name, field, expression });
         replaced
     }

@@ -61,7 +61,7 @@ pub(crate) struct SessionTransaction {
     usage: Mutex<InUse>,
     /// When it began.
     pub(crate) since: Instant,
-    /// The same by the calendar: `now()` of all of its statements.
+    /// The moment at which it began, which is `now()` of all of its statements.
     pub(crate) moment: DateTime<Utc>,
 }
 
