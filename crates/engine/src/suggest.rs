@@ -14,20 +14,95 @@ pub(crate) fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a
     }
 }
 
+/// What other engines call a function, and what does the same here.
+const ELSEWHERE: [(&str, &str); 52] = [
+    ("any_value", "first_value(x)"),
+    ("approx_count_distinct", "approx_distinct(x)"),
+    ("arg_max", "first_value(x ORDER BY y DESC)"),
+    ("arg_min", "first_value(x ORDER BY y)"),
+    ("argmax", "first_value(x ORDER BY y DESC)"),
+    ("argmin", "first_value(x ORDER BY y)"),
+    ("charindex", "position(part IN text)"),
+    ("convert", "CAST(x AS type)"),
+    ("curdate", "current_date"),
+    ("curtime", "current_time"),
+    ("date_add", "d + INTERVAL '1 day'"),
+    ("date_diff", "b - a"),
+    ("date_format", "to_char(x, 'YYYY-MM-DD')"),
+    ("date_sub", "d - INTERVAL '1 day'"),
+    ("dateadd", "d + INTERVAL '1 day'"),
+    ("datediff", "b - a"),
+    ("datepart", "extract(year FROM x)"),
+    ("day", "extract(day FROM x)"),
+    ("dayofmonth", "extract(day FROM x)"),
+    ("dayofweek", "extract(dow FROM x)"),
+    ("dayofyear", "extract(doy FROM x)"),
+    ("epoch", "extract(epoch FROM x)"),
+    ("from_unixtime", "to_timestamp(x)"),
+    ("getdate", "now()"),
+    ("group_concat", "string_agg(x, ',')"),
+    ("hour", "extract(hour FROM x)"),
+    ("if", "CASE WHEN … THEN … ELSE … END"),
+    ("iff", "CASE WHEN … THEN … ELSE … END"),
+    ("iif", "CASE WHEN … THEN … ELSE … END"),
+    ("isnull", "x IS NULL, or coalesce(x, y)"),
+    ("isodow", "extract(isodow FROM x)"),
+    ("lcase", "lower(x)"),
+    ("len", "length(x)"),
+    ("list", "array_agg(x)"),
+    ("listagg", "string_agg(x, ',')"),
+    ("mid", "substring(x FROM a FOR n)"),
+    ("minute", "extract(minute FROM x)"),
+    ("month", "extract(month FROM x)"),
+    ("quantile", "percentile_disc(p) WITHIN GROUP (ORDER BY x)"),
+    ("quantile_cont", "percentile_cont(p) WITHIN GROUP (ORDER BY x)"),
+    ("quarter", "extract(quarter FROM x)"),
+    ("rand", "random()"),
+    ("regexp_extract", "(regexp_match(text, pattern))[1]"),
+    ("second", "extract(second FROM x)"),
+    ("str_to_date", "to_date(text, 'YYYY-MM-DD')"),
+    ("strftime", "to_char(x, 'YYYY-MM-DD')"),
+    ("strptime", "to_timestamp(text, 'YYYY-MM-DD')"),
+    ("sysdate", "now()"),
+    ("try_cast", "TRY_CAST(x AS type)"),
+    ("ucase", "upper(x)"),
+    ("week", "extract(week FROM x)"),
+    ("year", "extract(year FROM x)"),
+];
+
+/// `; write y` for a function that other engines have, `; did you mean 'x'?` where `nearest` is near, or nothing.
+pub(crate) fn instead_of_function(wanted: &str, nearest: Option<&str>) -> String {
+    let known = ELSEWHERE.iter().find(|(name, _)| *name == wanted.to_lowercase());
+    match known {
+        Some((_, instead)) => format!("; write {instead}"),
+        None => did_you_mean(wanted, nearest),
+    }
+}
+
 /// The name at the smallest edit distance, when at most a third of the letters differ; of a single letter none is near,
 /// but the other case of it.
 fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let names: Vec<&str> = names.into_iter().collect();
     let wanted = wanted.to_lowercase();
     let limit = match wanted.chars().count() {
         0 | 1 => 0,
         letters => (letters / 3).max(1),
     };
-    names
-        .into_iter()
-        .map(|name| (edit_distance(&wanted, &name.to_lowercase()), name))
+    let near = names
+        .iter()
+        .map(|name| (edit_distance(&wanted, &name.to_lowercase()), *name))
         .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+        .min_by_key(|(distance, _)| *distance);
+    let short = || names.iter().copied().filter(|name| is_short_for(&wanted, name)).min_by_key(|name| name.len());
+    near.map(|(_, name)| name).or_else(short)
+}
+
+/// Whether a name begins as `wanted` does and has its letters in their order: `l_qty` is `l_quantity`.
+fn is_short_for(wanted: &str, name: &str) -> bool {
+    let mut letters = name.chars().flat_map(char::to_lowercase);
+    let is_long = wanted.chars().count() >= 3;
+    let same_start = wanted.chars().next() == name.chars().flat_map(char::to_lowercase).next();
+    is_long && same_start && wanted.chars().all(|letter| letters.any(|own| own == letter))
 }
 
 /// Letters to insert, remove, replace or swap with a neighbour to get from `a` to `b`.
@@ -67,8 +142,18 @@ mod tests {
     fn suggests_near_names_only() {
         assert_eq!(did_you_mean("lineitm", ["orders", "lineitem"]), "; did you mean 'lineitem'?");
         assert_eq!(did_you_mean("zebra", ["orders", "lineitem"]), "");
+        assert_eq!(did_you_mean("l_qty", ["l_orderkey", "l_quantity"]), "; did you mean 'l_quantity'?");
+        assert_eq!(did_you_mean("amt", ["name", "Amount"]), "; did you mean 'Amount'?");
         assert_eq!(did_you_mean("b", ["a", "ab"]), "");
         assert_eq!(did_you_mean("B", ["a", "b"]), "; did you mean 'b'?");
+    }
+
+    #[test]
+    fn functions_of_other_engines_are_known() {
+        assert_eq!(instead_of_function("YEAR", Some("mean")), "; write extract(year FROM x)");
+        assert_eq!(instead_of_function("md5", Some("map")), "");
+        assert_eq!(instead_of_function("uper", Some("upper")), "; did you mean 'upper'?");
+        assert!(ELSEWHERE.is_sorted());
     }
 
     #[test]

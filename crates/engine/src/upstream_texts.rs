@@ -1,5 +1,6 @@
 //! Errors of DataFusion that are told apart by their text alone: it has no other name for them.
 
+use crate::suggest::instead_of_function;
 use gingham_storage::{Position, SqlState};
 
 /// A plan whose sorts DataFusion has put where it does not see any more that rows are in order.
@@ -34,6 +35,11 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
         let given = errors.split_once("but received ").and_then(|(_, given)| given.split_once(" ("));
         let given = given.map_or(String::new(), |(kind, _)| format!(" of type {kind}"));
         return Some(format!("function {function} does not take arguments{given}; cast them"));
+    }
+    if let Some((name, suggestion)) = text.strip_prefix("Invalid function '").and_then(|rest| rest.split_once("'.")) {
+        let nearest = suggestion.split_once("Did you mean '").and_then(|(_, rest)| rest.split_once('\''));
+        let nearest = nearest.map(|(nearest, _)| nearest);
+        return Some(format!("function '{name}' does not exist{}", instead_of_function(name, nearest)));
     }
     // A function of ours says itself what it takes.
     if let Some((_, own)) = text.split_once(" user-defined coercion failed with: External error: ") {

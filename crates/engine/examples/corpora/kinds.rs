@@ -15,7 +15,7 @@ pub fn general(message: &str) -> String {
         None => line.to_owned(),
     };
     // Which function is missing is what matters.
-    if line.starts_with("Invalid function") {
+    if line.starts_with("function '") && line.contains("' does not exist") {
         return line;
     }
     let plain = without_quoted(&line);

@@ -45,6 +45,8 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
         (from, to) if to.is_string() => {
             is_temporal(from) || from.is_floating() || from.is_binary() || TIMES.are_in(from)
         }
+        // DataFusion's statistics take the truth of the least number for the least truth (DataFusion 55, `Interval::cast_to`).
+        (from, DataType::Boolean) => from.is_numeric(),
         (DataType::Float64, DataType::Float32) => true,
         (DataType::Float32 | DataType::Float64, to) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
         // DataFusion would compare what is cast with what a constant was before it was.
@@ -64,7 +66,8 @@ fn is_temporal(data_type: &DataType) -> bool {
 /// The values as another type.
 pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Result<ArrayRef> {
     let are_decimals = values.data_type().is_decimal() && to.is_decimal();
-    if are_decimals || !is_own(values.data_type(), to) {
+    let is_truth = values.data_type().is_numeric() && *to == DataType::Boolean;
+    if are_decimals || is_truth || !is_own(values.data_type(), to) {
         let options = CastOptions { safe: failing == Failing::Null, format_options: FormatOptions::default() };
         return Ok(cast_with_options(values, to, &options)?);
     }

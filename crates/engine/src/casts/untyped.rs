@@ -21,7 +21,12 @@ pub(crate) struct UntypedTexts;
 impl ExprPlanner for UntypedTexts {
     fn plan_binary_op(&self, binary: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = binary;
-        let (left, right) = (with_typed_texts(left, schema)?, with_typed_texts(right, schema)?);
+        // The operands of an operator within have theirs: a long chain of operators is not walked again for each.
+        let typed = |operand: Planned| match operand {
+            Planned::ScalarFunction(_) | Planned::Case(_) => with_typed_texts(operand, schema),
+            other => Ok(other),
+        };
+        let (left, right) = (typed(left)?, typed(right)?);
         Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
     }
 }

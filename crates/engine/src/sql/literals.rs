@@ -7,17 +7,46 @@
 use crate::sql::operators;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{CastKind, DataType, ExactNumberInfo, Expr, TimezoneInfo, TypedString, Value};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, ExactNumberInfo, Expr, Ident, Select, SelectItem, TimezoneInfo, TypedString, Value,
+};
 use gingham_storage::SqlState;
 
-/// Replaces each literal with an exponent by the cast of its text, and gives TIMESTAMP without a precision that of columns.
+/// Replaces each literal with an exponent by the cast of its text, and gives TIMESTAMP without a precision that of columns. What a select
+/// list shows is called as it was written.
 pub(crate) fn make_plannable(tree: &mut impl SyntaxTree) -> Result<()> {
-    tree.walk(&mut Literals)
+    tree.walk(&mut Literals::default())
 }
 
-struct Literals;
+#[derive(Default)]
+struct Literals {
+    /// The items of the select lists around an expression as they were written, where they are called by that; the innermost list last.
+    written: Vec<Vec<Option<String>>>,
+}
 
 impl Visit for Literals {
+    fn select(&mut self, select: &mut Select) -> Result<()> {
+        let written = select.projection.iter().map(|item| match item {
+            SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => None,
+            SelectItem::UnnamedExpr(expression) => Some(expression.to_string()),
+            _ => None,
+        });
+        self.written.push(written.collect());
+        Ok(())
+    }
+
+    fn select_end(&mut self, select: &mut Select) -> Result<()> {
+        for (item, written) in select.projection.iter_mut().zip(self.written.pop().unwrap_or_default()) {
+            if let (SelectItem::UnnamedExpr(expression), Some(written)) = (&mut *item, written)
+                && expression.to_string() != written
+            {
+                let (expr, alias) = (std::mem::replace(expression, nothing()), Ident::with_quote('"', written));
+                *item = SelectItem::ExprWithAlias { expr, alias };
+            }
+        }
+        Ok(())
+    }
+
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         operators::give_signs(expression);
         Ok(())
@@ -59,6 +88,11 @@ impl Visit for Literals {
     }
 }
 
+/// Stands for an expression that is taken out of a tree.
+fn nothing() -> Expr {
+    Expr::value(Value::Null)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,15 +103,15 @@ mod tests {
         let cases = [
             (
                 "SELECT 1e3, -2.5E-7, 1.5, 7, '1e3' FROM t",
-                "SELECT CAST('1e3' AS DOUBLE), -CAST('2.5E-7' AS DOUBLE), 1.5, 7, '1e3' FROM t",
+                "SELECT CAST('1e3' AS DOUBLE) AS \"1e3\", -CAST('2.5E-7' AS DOUBLE) AS \"-2.5E-7\", 1.5, 7, '1e3' FROM t",
             ),
             (
                 "SELECT TIMESTAMP '2500-01-01', CAST(a AS TIMESTAMP(3))",
-                "SELECT TIMESTAMP(6) '2500-01-01', CAST(a AS TIMESTAMP(3))",
+                "SELECT TIMESTAMP(6) '2500-01-01' AS \"TIMESTAMP '2500-01-01'\", CAST(a AS TIMESTAMP(3))",
             ),
             ("INSERT INTO t VALUES (1e3)", "INSERT INTO t VALUES (CAST('1e3' AS DOUBLE))"),
-            ("EXPLAIN SELECT 1e3", "EXPLAIN SELECT CAST('1e3' AS DOUBLE)"),
-            ("COPY (SELECT 1e3) TO 'x.csv'", "COPY (SELECT CAST('1e3' AS DOUBLE)) TO"),
+            ("EXPLAIN SELECT 1e3", "EXPLAIN SELECT CAST('1e3' AS DOUBLE) AS \"1e3\""),
+            ("COPY (SELECT 1e3) TO 'x.csv'", "COPY (SELECT CAST('1e3' AS DOUBLE) AS \"1e3\") TO"),
         ];
         for (sql, expected) in cases {
             let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();

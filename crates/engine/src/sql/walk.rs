@@ -22,6 +22,11 @@ pub(crate) trait Visit {
         Ok(())
     }
 
+    /// After the parts of a SELECT.
+    fn select_end(&mut self, _: &mut Select) -> Result<()> {
+        Ok(())
+    }
+
     /// Before the parts of a member of FROM.
     fn table_factor(&mut self, _: &mut TableFactor) -> Result<()> {
         Ok(())
@@ -100,6 +105,10 @@ impl VisitorMut for Calling<'_> {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         flow(self.0.select(select))
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        flow(self.0.select_end(select))
     }
 
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<Error> {

@@ -50,6 +50,8 @@ fn aggregate(maker: &mut Maker<'_>, kind: Kind, value: &str) -> String {
     };
     let random = &mut *maker.random;
     let name = match kind {
+        // PostgreSQL adds REALs as REALs, which loses digits.
+        Kind::Real => *random.pick(&["avg", "min", "max", "stddev", "var_pop"]),
         kind if kind.is_float() => *random.pick(&["sum", "avg", "min", "max", "stddev", "var_pop"]),
         kind if kind.is_number() => *random.pick(&["sum", "avg", "min", "max"]),
         Kind::Interval => *random.pick(&["sum", "avg", "min", "max"]),
