@@ -10,6 +10,7 @@ use crate::shared::SharedRuns;
 use crate::sql::literals::make_plannable;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
+use chrono::SubsecRound;
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
@@ -118,9 +119,10 @@ impl StatementContext {
         );
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         state.mark_start_execution();
-        if let Some(open) = &transaction {
-            state.execution_props_mut().query_execution_start_time = Some(open.moment);
-        }
+        let start = &mut state.execution_props_mut().query_execution_start_time;
+        let moment = transaction.as_ref().map_or(*start, |open| Some(open.moment));
+        // What a column keeps of it is it, and no later.
+        *start = moment.map(|moment| moment.trunc_subsecs(6));
         let state = Arc::new(state);
         let watch = Arc::new(Stopwatch::start());
         let (text, ended, waited) = (None, None, Waited::default());
