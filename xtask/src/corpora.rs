@@ -4,7 +4,7 @@
 use crate::process;
 use std::path::Path;
 
-/// What stands before the commit on the page.
+/// The page has these words before the commit.
 const COMMIT: &str = "Gingham was at commit `";
 
 /// Builds the example in release and runs it; it writes the page on SQL conformance among the documents.

@@ -14,7 +14,7 @@ pub(crate) fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a
     }
 }
 
-/// What other engines call a function, and what does the same here.
+/// Functions of other engines, and what does the same here.
 const ELSEWHERE: [(&str, &str); 52] = [
     ("any_value", "first_value(x)"),
     ("approx_count_distinct", "approx_distinct(x)"),

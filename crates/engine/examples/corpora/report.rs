@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What stands before the commit on the page, which `cargo xtask nightly` looks for.
+/// The page has these words before the commit; `cargo xtask nightly` looks for them.
 const COMMIT: &str = "Gingham was at commit `";
 
 /// Kinds that the page lists of each verdict.
@@ -22,7 +22,7 @@ pub struct Report {
     files: BTreeMap<Corpus, usize>,
     /// Records by corpus, whether they are queries, and verdict.
     counts: BTreeMap<(Corpus, bool, Verdict), usize>,
-    /// Those among them that are correlated queries.
+    /// Correlated queries among the records, by corpus and verdict.
     correlated: BTreeMap<(Corpus, Verdict), usize>,
     kinds: BTreeMap<(Verdict, String), Kind>,
     defects: BTreeMap<String, Kind>,

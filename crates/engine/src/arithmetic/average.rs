@@ -2,7 +2,7 @@
 
 use crate::arithmetic::counted::{Counted, HANDED_OVER};
 use crate::arithmetic::quotient::mean_type;
-use crate::arithmetic::sum::{and_intervals, rows_taken};
+use crate::arithmetic::sum::{and_intervals, for_rows_taken, rows_taken};
 use crate::error::invalid;
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, BooleanArray, Decimal256Array, UInt64Array};
@@ -271,15 +271,11 @@ impl GroupsAccumulator for GroupMeans {
     ) -> Result<()> {
         self.grow(total_groups);
         let values = typed::<Decimal128Type>(&values[0])?;
-        let mut add = |row: usize| {
+        for_rows_taken(values, filter, |row| {
             let group = groups[row];
             self.sums[group] = self.sums[group].wrapping_add(i256::from_i128(values.value(row)));
             self.counts[group] += 1;
-        };
-        match rows_taken(values, filter) {
-            None => (0..values.len()).for_each(add),
-            Some(rows) => rows.valid_indices().for_each(&mut add),
-        }
+        });
         Ok(())
     }
 

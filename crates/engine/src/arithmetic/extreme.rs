@@ -1,7 +1,7 @@
 //! MIN and MAX of floats by groups. DataFusion's keep whatever comes behind a NaN, and begin with the largest number, which is no
 //! infinity (DataFusion 55, `primitive_min_accumulator`). NaN is larger than every number here. All else is DataFusion's.
 
-use crate::arithmetic::sum::rows_taken;
+use crate::arithmetic::sum::{for_rows_taken, rows_taken};
 use arrow::array::{ArrayRef, AsArray, BooleanArray, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, FieldRef, Float64Type};
@@ -130,16 +130,12 @@ impl GroupsAccumulator for GroupExtremes {
         self.extremes.resize(total_groups, None);
         let values = cast(&values[0], &DataType::Float64)?;
         let values = values.as_primitive::<Float64Type>();
-        let mut look_at = |row: usize| {
+        for_rows_taken(values, filter, |row| {
             let (group, value) = (groups[row], values.value(row));
             if self.extremes[group].is_none_or(|other| self.wins(value, other)) {
                 self.extremes[group] = Some(value);
             }
-        };
-        match rows_taken(values, filter) {
-            None => (0..values.len()).for_each(look_at),
-            Some(rows) => rows.valid_indices().for_each(&mut look_at),
-        }
+        });
         Ok(())
     }
 
@@ -159,9 +155,7 @@ impl GroupsAccumulator for GroupExtremes {
         let values = cast(&values[0], &DataType::Float64)?;
         let values = values.as_primitive::<Float64Type>();
         let taken = rows_taken(values, filter);
-        let is_taken = |row: usize| taken.as_ref().is_none_or(|rows| rows.is_valid(row));
-        let values = (0..values.len()).map(|row| is_taken(row).then(|| values.value(row)));
-        let values: ArrayRef = Arc::new(values.collect::<Float64Array>());
+        let values: ArrayRef = Arc::new(Float64Array::new(values.values().clone(), taken));
         Ok(vec![cast(&values, &self.data_type)?])
     }
 

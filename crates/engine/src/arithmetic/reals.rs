@@ -24,7 +24,7 @@ pub(super) fn widen_operands(binary: &mut BinaryExpr, schema: &dyn ExprSchema) -
     let types = operands.iter().map(|operand| operand.get_type(schema)).collect::<Result<Vec<_>, _>>();
     match types {
         Ok(types) if meet_integers(&types) => {
-            operands.into_iter().for_each(make_double);
+            operands.into_iter().for_each(|operand| make_float(operand, false));
             true
         }
         _ => false,
@@ -37,11 +37,8 @@ pub(super) fn widen_compared(operands: Vec<&mut Expr>, types: &[DataType]) -> bo
     let is_exact = |(operand, data_type): (&&mut Expr, &DataType)| !data_type.is_integer() || is_small(operand);
     let as_reals = operands.iter().zip(types).all(is_exact);
     for (operand, data_type) in operands.into_iter().zip(types) {
-        match data_type {
-            own if own.is_decimal() => make_float(operand, as_reals),
-            own if as_reals && own.is_integer() => make_float(operand, true),
-            _ if as_reals => {}
-            _ => make_double(operand),
+        if !as_reals || data_type.is_decimal() || data_type.is_integer() {
+            make_float(operand, as_reals);
         }
     }
     true
@@ -58,8 +55,9 @@ pub(super) fn beside_nan(binary: &BinaryExpr, schema: &dyn ExprSchema) -> Option
     } else {
         return None;
     };
-    let data_type = value.get_type(schema).ok().filter(|own| own.is_integer() || own.is_decimal());
-    data_type?;
+    if !value.get_type(schema).is_ok_and(|own| own.is_integer() || own.is_decimal()) {
+        return None;
+    }
     let (own, same) = (value.as_ref().clone(), value.as_ref().clone());
     // NULL where the value is.
     match operator {
@@ -75,10 +73,6 @@ fn is_nan(operand: &Expr) -> bool {
         Expr::Literal(ScalarValue::Float32(Some(value)), _) => value.is_nan(),
         _ => false,
     }
-}
-
-fn make_double(operand: &mut Expr) {
-    *operand = cast(std::mem::take(operand), DataType::Float64);
 }
 
 fn is_small(operand: &Expr) -> bool {

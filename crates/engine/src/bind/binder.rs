@@ -193,18 +193,22 @@ impl Binder<'_> {
         if !self.has_own_name(&expression) {
             return self.renamed(expression, wanted);
         }
-        self.fixed.note(&column_of(&expression), self.fixed.of(&expression));
-        self.integers.note(&column_of(&expression), self.integers.are(&expression));
+        self.note(&expression);
         expression
     }
 
     /// `expression` as a column of a plan, under a new name near to `wanted`.
     pub(super) fn renamed(&mut self, expression: Expr, wanted: &str) -> Expr {
-        let (length, is_integer) = (self.fixed.of(&expression), self.integers.are(&expression));
         let renamed = expression.alias(self.names.fresh(wanted));
-        self.fixed.note(&column_of(&renamed), length);
-        self.integers.note(&column_of(&renamed), is_integer);
+        self.note(&renamed);
         renamed
+    }
+
+    /// Notes of an expression's column whether it is a CHAR or an INTEGER.
+    pub(super) fn note(&mut self, expression: &Expr) {
+        let column = column_of(expression);
+        self.fixed.note(&column, self.fixed.of(expression));
+        self.integers.note(&column, self.integers.are(expression));
     }
 
     /// Takes the name that DataFusion gives an expression; false when another column has it. DataFusion leaves casts out of

@@ -10,23 +10,21 @@ use crate::bind::error;
 use crate::bind::items::OutputItem;
 use crate::bind::patterns::with_pattern;
 use crate::bind::scope::{NameScope, ResolvedName, resolve, resolve_without_case};
-use crate::casts::{Failing, convert, with_typed_texts};
+use crate::casts::{value_of_text, with_typed_texts};
 use crate::sql::names::{fold, meant};
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::windows::{with_arguments, with_frame_of_peers};
 use crate::{Error, Result};
-use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ScalarValue};
-use datafusion::logical_expr::{Expr as Planned, ExprSchemable, cast, try_cast};
+use datafusion::logical_expr::{Expr as Planned, ExprSchemable, cast};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     NamedWindowDefinition, SelectItemQualifiedWildcardKind, Spanned, Subscript, Value, WindowType,
 };
 use gingham_storage::SqlState;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// What names in an expression may mean.
 #[derive(Clone, Copy)]
@@ -192,12 +190,6 @@ fn with_type_of_sql(part: Planned) -> Transformed<Planned> {
             return Transformed::yes(Planned::Literal(ScalarValue::BinaryView(bytes.clone()), None));
         }
         Planned::Cast(own) if own.field.data_type().is_floating() => return as_float(part),
-        Planned::Cast(own) if *own.field.data_type() == DataType::Binary => {
-            return Transformed::yes(cast((*own.expr).clone(), DataType::BinaryView));
-        }
-        Planned::TryCast(own) if *own.field.data_type() == DataType::Binary => {
-            return Transformed::yes(try_cast((*own.expr).clone(), DataType::BinaryView));
-        }
         Planned::WindowFunction(call) => call.fun.name(),
         Planned::AggregateFunction(call) => call.func.name(),
         _ => return Transformed::no(part),
@@ -217,10 +209,8 @@ fn as_float(part: Planned) -> Transformed<Planned> {
         value => value.try_as_str().flatten().map(str::to_owned),
     };
     let Some(text) = text else { return Transformed::no(part) };
-    let texts: ArrayRef = Arc::new(StringArray::from(vec![text]));
     // What is no number is an error where it is computed.
-    let read = convert(&texts, own.field.data_type(), Failing::Error);
-    match read.and_then(|float| ScalarValue::try_from_array(&float, 0)) {
+    match value_of_text(&text, own.field.data_type()) {
         Ok(float) => Transformed::yes(Planned::Literal(float, None)),
         Err(_) => Transformed::no(part),
     }

@@ -299,11 +299,9 @@ impl Binder<'_> {
         let columns = plan.schema().columns();
         let renamed = columns.into_iter().map(|column| {
             let name = self.names.fresh(&column.name);
-            let (length, is_integer) = (self.fixed.of_column(&column), self.integers.has(&column));
             let renamed =
                 if name == column.name { Planned::Column(column) } else { Planned::Column(column).alias(name) };
-            self.fixed.note(&column_of(&renamed), length);
-            self.integers.note(&column_of(&renamed), is_integer);
+            self.note(&renamed);
             renamed
         });
         let renamed = renamed.collect();

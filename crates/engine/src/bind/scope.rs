@@ -287,7 +287,7 @@ impl NameScope {
         }))
     }
 
-    /// What a column of this scope is called.
+    /// The name that the statement has for a column of this scope.
     pub(super) fn name_of(&self, column: &Column) -> Option<&str> {
         let named = self.shown.iter().chain(self.relations.iter().flat_map(|relation| &relation.columns));
         named.filter(|own| own.column == *column).map(|own| own.name.as_str()).next()

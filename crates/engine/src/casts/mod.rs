@@ -23,4 +23,4 @@ pub(crate) use bytes::{bytes_of, hex, unescaped, unhexed};
 pub(crate) use convert::{Failing, convert};
 pub(crate) use decimals::decimal_of_text;
 pub(crate) use rule::{CAST, OwnCasts};
-pub(crate) use untyped::{UntypedTexts, align_queries, align_rows, number, with_typed_texts};
+pub(crate) use untyped::{UntypedTexts, align_queries, align_rows, number, value_of_text, with_typed_texts};

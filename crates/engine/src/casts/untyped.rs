@@ -164,7 +164,7 @@ fn text_of(expression: &Planned) -> Option<&str> {
 ///
 /// # Errors
 ///
-/// It is none of that type.
+/// The text means none of that type.
 fn typed(text: &str, data_type: &DataType) -> Result<Option<ScalarValue>> {
     let wanted = match data_type {
         // All digits that are written count, as in a literal without quotes.
@@ -180,8 +180,17 @@ fn typed(text: &str, data_type: &DataType) -> Result<Option<ScalarValue>> {
         }
         _ => return Ok(None),
     };
+    Ok(Some(value_of_text(text, &wanted)?))
+}
+
+/// The value of a type that a text means.
+///
+/// # Errors
+///
+/// The text means none.
+pub(crate) fn value_of_text(text: &str, data_type: &DataType) -> Result<ScalarValue> {
     let values: ArrayRef = Arc::new(StringArray::from(vec![text]));
-    Ok(Some(ScalarValue::try_from_array(&convert(&values, &wanted, Failing::Error)?, 0)?))
+    ScalarValue::try_from_array(&convert(&values, data_type, Failing::Error)?, 0)
 }
 
 /// A number: an integer, a DOUBLE when it has an exponent, else an exact decimal; `None` leaves it to DataFusion.

@@ -40,7 +40,7 @@ impl Visit for Literals {
             if let (SelectItem::UnnamedExpr(expression), Some(written)) = (&mut *item, written)
                 && expression.to_string() != written
             {
-                let (expr, alias) = (std::mem::replace(expression, nothing()), Ident::with_quote('"', written));
+                let (expr, alias) = (operators::take(expression), Ident::with_quote('"', written));
                 *item = SelectItem::ExprWithAlias { expr, alias };
             }
         }
@@ -86,11 +86,6 @@ impl Visit for Literals {
         }
         operators::make_calls(expression)
     }
-}
-
-/// Stands for an expression that is taken out of a tree.
-fn nothing() -> Expr {
-    Expr::value(Value::Null)
 }
 
 #[cfg(test)]

@@ -164,7 +164,8 @@ fn is_call_of(expression: &Expr, name: &str) -> bool {
     matches!(expression, Expr::Function(function) if function.name.to_string() == name)
 }
 
-fn take(expression: &mut Expr) -> Expr {
+/// Takes an expression out of a tree.
+pub(crate) fn take(expression: &mut Expr) -> Expr {
     std::mem::replace(expression, Expr::value(Value::Null))
 }
 

@@ -187,7 +187,7 @@ fn a_copy_writes_files_folders_and_pipes() {
     assert!(error.contains("the name has no ending that tells the format; say it, as in (FORMAT csv)"), "{error}");
 }
 
-/// What programs without Arrow see of a Parquet file is the types that it says itself.
+/// Programs without Arrow see the types that a Parquet file says itself.
 #[test]
 fn parquet_files_say_their_types() {
     let connection = Database::in_memory().unwrap().connect();

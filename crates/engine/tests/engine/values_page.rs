@@ -14,7 +14,7 @@ struct Example {
     answer: Option<String>,
 }
 
-/// What the page writes as "`asked` is `answer`", "`asked` gives `answer`" and "`asked` is an error".
+/// The examples that the page writes as "`asked` is `answer`", "`asked` gives `answer`" and "`asked` is an error".
 fn examples(page: &str) -> Vec<Example> {
     let page: Vec<&str> = page.lines().map(str::trim).collect();
     let page = page.join(" ");
@@ -43,7 +43,7 @@ impl Example {
         format!("SELECT coalesce(CAST(({}) AS VARCHAR), 'NULL')", self.asked)
     }
 
-    /// What is wrong with the example.
+    /// The example's fault, if it has one.
     fn wrong(&self, connection: &Connection) -> Option<String> {
         let sql = self.statement();
         let failed = connection.query(&sql).and_then(QueryResult::collect_batches).err();

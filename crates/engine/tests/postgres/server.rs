@@ -117,7 +117,7 @@ impl Session {
         Outcome::Answer(rows)
     }
 
-    /// What psql writes for a command.
+    /// The rows or the error that psql writes for a command.
     fn told(&mut self, command: &str) -> Outcome<Vec<Vec<Cell>>> {
         let ask = self.ask.as_mut().expect("psql is open until it is dropped");
         writeln!(ask, "{command}\n\\echo {END} :ERROR :SQLSTATE :LAST_ERROR_MESSAGE").expect("psql takes statements");

@@ -66,6 +66,14 @@ pub(crate) fn taken(values: &dyn Array, filter: Option<&BooleanArray>) -> Option
     NullBuffer::union(present, passed.as_ref())
 }
 
+/// Calls `each` for the rows that count.
+pub(crate) fn for_rows_taken(values: &dyn Array, filter: Option<&BooleanArray>, mut each: impl FnMut(usize)) {
+    match taken(values, filter) {
+        None => (0..values.len()).for_each(each),
+        Some(rows) => rows.valid_indices().for_each(&mut each),
+    }
+}
+
 fn partial(sums: Vec<i128>, nulls: Option<NullBuffer>) -> Result<Vec<ArrayRef>> {
     let DataType::Decimal128(precision, scale) = PARTIAL else { return Ok(Vec::new()) };
     Ok(vec![Arc::new(Decimal128Array::new(sums.into(), nulls).with_precision_and_scale(precision, scale)?)])

@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 use distinct::DistinctSum;
 use gingham_storage::SqlState;
 use groups::GroupSums;
-pub(super) use groups::taken as rows_taken;
+pub(super) use groups::{for_rows_taken, taken as rows_taken};
 pub(crate) use integers::IntegerColumns;
 use std::hash::Hash;
 use std::sync::{Arc, LazyLock};

@@ -120,7 +120,7 @@ impl ExecutionPlan for StoppableExec {
         vec![ChildStats::At(partition)]
     }
 
-    /// What is above a filter takes a column for constant by them, and does not sort by it.
+    /// The statistics of the operator below. By them operators above a filter take a column for constant, and do not sort by it.
     fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
         match inputs {
             [own] => Ok(Arc::clone(own)),

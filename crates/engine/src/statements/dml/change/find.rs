@@ -157,7 +157,7 @@ async fn read(
     if reading.alone {
         return write_alone(context, target, change, reading, held).await;
     }
-    let columns = reading.changed(change);
+    let columns = reading.changed();
     let (read, returning) = (Arc::clone(&reading.read), reading.returning);
     let new = match reading.writer {
         Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
@@ -285,6 +285,8 @@ struct ReadColumns {
     returning: bool,
     /// RETURNING sees the columns of other tables: those behind the ids.
     beside: bool,
+    /// The columns that the assignments name, in their order.
+    assigned: Vec<String>,
 }
 
 impl ReadColumns {
@@ -322,16 +324,14 @@ impl ReadColumns {
         let writer = if in_place || alone { None } else { Some(target.store.table_writer(&target.table)?) };
         let is_joined = change.from.len() > 1 || change.from.iter().any(|from| !from.joins.is_empty());
         let beside = returning && is_joined && change.excluded.is_none();
-        Ok(Self { read: Arc::new(read), converter, alone, writer, old, referred, returning, beside })
+        let (read, assigned) = (Arc::new(read), names);
+        Ok(Self { read, converter, alone, writer, old, referred, returning, beside, assigned })
     }
 
     /// The columns that change; `None` for DELETE.
-    fn changed(&self, change: &RecordChange) -> Option<Vec<ColumnId>> {
-        let column = |(ident, _): &(Ident, SqlExpr)| {
-            let name = column_name(&self.read, ident).ok()?;
-            Some(self.read.column(&name)?.id)
-        };
-        (!change.assignments.is_empty()).then(|| change.assignments.iter().filter_map(column).collect())
+    fn changed(&self) -> Option<Vec<ColumnId>> {
+        let column = |name: &String| Some(self.read.column(name)?.id);
+        (!self.assigned.is_empty()).then(|| self.assigned.iter().filter_map(column).collect())
     }
 
     /// `SELECT x AS a, …, b AS "old b", …, t."record id" FROM t, … WHERE c`, and what it calls the ids of the records.
@@ -343,10 +343,9 @@ impl ReadColumns {
         };
         let item = |expr, alias: &str| SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', alias) };
         let new = self.read.columns.iter().map(|column| {
-            let is_own =
-                |ident: &Ident| column_name(&target.table.definition, ident).is_ok_and(|name| name == column.name);
-            let given = change.assignments.iter().find(|(ident, _)| is_own(ident));
-            item(given.map_or_else(|| of_table(&column.name), |(_, value)| value.clone()), &column.name)
+            let mut given = self.assigned.iter().zip(&change.assignments);
+            let given = given.find(|(name, _)| **name == column.name).map(|(_, (_, value))| value.clone());
+            item(given.unwrap_or_else(|| of_table(&column.name)), &column.name)
         });
         let mut prefix = "old ".to_owned();
         while self.read.columns.iter().any(|column| column.name.starts_with(&prefix)) {
