@@ -166,18 +166,9 @@ fn texts(column: &ArrayRef, kind: char) -> Row {
     let Ok(formatter) = ArrayFormatter::try_new(column, &options) else {
         return vec![Some("(no text)".to_owned()); column.len()];
     };
-    let is_negative = |row: usize| match arrow::compute::cast(&column.slice(row, 1), &DataType::Int64) {
-        Ok(number) => number.as_primitive::<Int64Type>().value(0) < 0,
-        Err(_) => false,
-    };
     let text = |row: usize| {
-        // What Arrow has no text for is an infinite date or time.
-        let infinite = || if is_negative(row) { "-infinity".to_owned() } else { "infinity".to_owned() };
-        let text = match formatter.value(row).try_to_string() {
-            Ok(text) => text,
-            Err(_) if kind == 'D' => return infinite(),
-            Err(error) => error.to_string(),
-        };
+        let shown = formatter.value(row).try_to_string();
+        let text = shown.unwrap_or_else(|error| infinite(column, row).map_or(error.to_string(), str::to_owned));
         match kind {
             'X' => format!("0x{text}"),
             'F' | 'f' => text.replace("inf", "Infinity"),
@@ -189,6 +180,21 @@ fn texts(column: &ArrayRef, kind: char) -> Row {
     let nulls = column.logical_nulls();
     let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
     (0..column.len()).map(|row| (!is_null(row)).then(|| text(row))).collect()
+}
+
+/// The text of an infinite date or timestamp, for which Arrow has none.
+fn infinite(column: &ArrayRef, row: usize) -> Option<&'static str> {
+    let (least, greatest) = match column.data_type() {
+        DataType::Date32 => (i32::MIN.into(), i32::MAX.into()),
+        DataType::Timestamp(..) => (i64::MIN, i64::MAX),
+        _ => return None,
+    };
+    let number = arrow::compute::cast(&column.slice(row, 1), &DataType::Int64).ok()?;
+    match number.as_primitive::<Int64Type>().value(0) {
+        own if own == greatest => Some("infinity"),
+        own if own == least => Some("-infinity"),
+        _ => None,
+    }
 }
 
 /// A date or time with a blank between its parts, and no zeros at the end of its fraction.

@@ -10,6 +10,7 @@ mod generator;
 
 use gingham::{Connection, Database, Error};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The most that a cancelled statement may still work, and wait.
@@ -17,6 +18,13 @@ const BOUND: Duration = Duration::from_secs(2);
 /// The most processor time that a process uses in [`QUIET`] that does nothing.
 const IDLE: Duration = Duration::from_millis(10);
 const QUIET: Duration = Duration::from_millis(60);
+
+/// The tests take turns, since each measures what the whole process works.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 struct Kind {
     name: &'static str,
@@ -137,6 +145,7 @@ const KINDS: &[Kind] = &[
 
 #[test]
 fn nobody_works_for_a_cancelled_statement() {
+    let _turn = turn();
     let nightly = std::env::var_os("GINGHAM_NIGHTLY").is_some();
     let folder = tempfile::tempdir().expect("a folder");
     let database = database(folder.path());
@@ -164,6 +173,7 @@ fn nobody_works_for_a_cancelled_statement() {
 /// Two ways to leave a statement: by its handle, and by dropping its rows.
 #[test]
 fn nobody_works_for_rows_that_were_dropped() {
+    let _turn = turn();
     let folder = tempfile::tempdir().expect("a folder");
     let database = database(folder.path());
     let connection = database.connect();
