@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gingham import _internal
 from gingham._appender import Appender
-from gingham._connection import Connection
+from gingham._connection import Connection, Files
 from gingham._cursor import Cursor
 from gingham._errors import (
     DatabaseError,
@@ -126,19 +126,19 @@ def register(name: str, frame: Any) -> Connection:
     return default_connection().register(name, frame)
 
 
-def read_csv(path: "str | os.PathLike[str]") -> "Relation | None":
-    """A CSV file as a relation of the default connection."""
-    return default_connection().read_csv(path)
+def read_csv(path: Files, **options: Any) -> "Relation | None":
+    """Delimited text as a relation of the default connection; see `Connection.read_csv`."""
+    return default_connection().read_csv(path, **options)
 
 
-def read_parquet(path: "str | os.PathLike[str]") -> "Relation | None":
-    """A Parquet file, or a folder of them, as a relation of the default connection."""
-    return default_connection().read_parquet(path)
+def read_parquet(path: Files, **options: Any) -> "Relation | None":
+    """Parquet files as a relation of the default connection; see `Connection.read_parquet`."""
+    return default_connection().read_parquet(path, **options)
 
 
-def read_json(path: "str | os.PathLike[str]") -> "Relation | None":
-    """A file of JSON objects, one a line, as a relation of the default connection."""
-    return default_connection().read_json(path)
+def read_json(path: Files, **options: Any) -> "Relation | None":
+    """Files of JSON objects as a relation of the default connection; see `Connection.read_json`."""
+    return default_connection().read_json(path, **options)
 
 
 __all__ = [

@@ -7,7 +7,7 @@ import glob as _glob
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Union
 
 from gingham import _errors, _frames, _internal, _lookup
 from gingham._appender import Appender
@@ -17,6 +17,8 @@ from gingham._relation import Relation
 from gingham._settings import Settings
 
 UNDEFINED_TABLE = "42P01"
+# A file, a pattern of files, or a list of such.
+Files = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
 _UNITS = {"KB": 10, "KIB": 10, "MB": 20, "MIB": 20, "GB": 30, "GIB": 30, "TB": 40, "TIB": 40}
 
 
@@ -29,6 +31,17 @@ def _bytes_of(value: "int | str") -> int:
         if text.endswith(unit):
             return int(float(text.removesuffix(unit)) * (1 << bits))
     return int(text)
+
+
+def _literal(value: Any) -> str:
+    """An option's value as SQL: a truth, a number, a text, a list or a dict of such."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_literal(str(name))}: {_literal(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    if isinstance(value, (bool, int, float)):
+        return str(value).lower()
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 class Connection:
@@ -169,7 +182,7 @@ class Connection:
         """Appends rows and frames to a table."""
         return Appender(self, table)
 
-    def load(self, files: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]", table: str, **options: Any) -> int:
+    def load(self, files: Files, table: str, **options: Any) -> int:
         """Loads CSV, Parquet, Arrow or JSON files into a table, and gives the number of records. A table that is not there is
         made, in the `layout` that is asked for. A text may be a pattern: `"sales/*.parquet"`.
 
@@ -187,21 +200,28 @@ class Connection:
             print(line, file=sys.stderr)
         return rows
 
-    def read_csv(self, path: "str | os.PathLike[str]") -> "Relation | None":
-        """A CSV file as a relation, read in place."""
-        return self._read(path)
+    def read_csv(self, path: Files, **options: Any) -> "Relation | None":
+        """Delimited text as a relation, read in place.
 
-    def read_parquet(self, path: "str | os.PathLike[str]") -> "Relation | None":
-        """A Parquet file, or a folder of them, as a relation, read in place."""
-        return self._read(path)
+        path: a file, a pattern such as `data/*.csv`, or a list of such.
+        options: those of docs/files.md by name, such as `delim=";"`, `header=False` or `types={"price": "DECIMAL(9,2)"}`.
+        """
+        return self._read("read_csv", path, options)
 
-    def read_json(self, path: "str | os.PathLike[str]") -> "Relation | None":
-        """A file of JSON objects, one a line, as a relation, read in place."""
-        return self._read(path)
+    def read_parquet(self, path: Files, **options: Any) -> "Relation | None":
+        """Parquet files as a relation, read in place: a file, a folder of them, a pattern or a list."""
+        return self._read("read_parquet", path, options)
 
-    def _read(self, path: "str | os.PathLike[str]") -> "Relation | None":
-        text = os.fspath(path).replace("'", "''")
-        return self._sql(f"SELECT * FROM '{text}'", None, None)
+    def read_json(self, path: Files, **options: Any) -> "Relation | None":
+        """Files of JSON objects as a relation, read in place: a file, a pattern or a list."""
+        return self._read("read_json", path, options)
+
+    def _read(self, function: str, path: Files, options: "dict[str, Any]") -> "Relation | None":
+        given = path if isinstance(path, (list, tuple)) else [path]
+        files = [os.fspath(one) for one in given]
+        arguments = [_literal(files if isinstance(path, (list, tuple)) else files[0])]
+        arguments += [f"{name} := {_literal(value)}" for name, value in options.items() if value is not None]
+        return self._sql(f"SELECT * FROM {function}({', '.join(arguments)})", None, None)
 
     # --- transactions -------------------------------------------------------------------------------------------------
 

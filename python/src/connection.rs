@@ -7,12 +7,12 @@ use crate::from_python::values_of;
 use crate::result::CoreResult;
 use crate::tables::{self, CoreTables};
 use crate::wait::wait;
-use gingham::load::LoadOptions;
+use gingham::load::{LoadOptions, OptionValue};
 use gingham::storage::panics;
 use gingham::{Connection, Database, DatabaseOptions, StatementHandle, TransactionStatus, Values};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -234,15 +234,10 @@ impl CoreConnection {
             match key.extract::<String>()?.as_str() {
                 "layout" => own.layout = value.extract()?,
                 "schema" => own.schema = value.extract()?,
-                "header" => own.header = value.extract()?,
-                "delimiter" => {
-                    own.delimiter = value.extract::<Option<char>>()?.map(|letter| delimiter(py, letter)).transpose()?
-                }
-                "null" => own.null = value.extract()?,
-                "date_format" => own.date_format = value.extract()?,
-                "encoding" => own.encoding = value.extract()?,
                 "skip_bad" => own.skip_bad = value.extract()?,
-                other => return Err(PyTypeError::new_err(format!("load() has no option '{other}'"))),
+                // None is what is not said.
+                _ if value.is_none() => {}
+                name => own.read.set(name, &option_value(&value)?).map_err(|error| raised(py, &error))?,
             }
         }
         let handle = StatementHandle::new();
@@ -314,11 +309,18 @@ fn join<T: Send>(
     })
 }
 
-fn delimiter(py: Python<'_>, letter: char) -> PyResult<u8> {
-    u8::try_from(letter)
-        .ok()
-        .filter(u8::is_ascii)
-        .ok_or_else(|| unsupported(py, &format!("the delimiter '{letter}' is no ASCII character")))
+/// An option of a file: a truth, a number, a text, a list of such, or several by name.
+fn option_value(value: &Bound<'_, PyAny>) -> PyResult<OptionValue> {
+    if let Ok(pairs) = value.cast::<PyDict>() {
+        let pair = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((name.extract()?, option_value(&value)?));
+        return Ok(OptionValue::Map(pairs.iter().map(pair).collect::<PyResult<_>>()?));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let values = value.try_iter()?.map(|value| option_value(&value?));
+        return Ok(OptionValue::List(values.collect::<PyResult<_>>()?));
+    }
+    let text = value.str()?.to_string();
+    Ok(OptionValue::Text(if value.is_instance_of::<PyBool>() { text.to_lowercase() } else { text }))
 }
 
 impl Drop for CoreConnection {

@@ -4,8 +4,9 @@ use crate::advise::AdviseArgs;
 use crate::demo::DemoArgs;
 use crate::lab::LabCommand;
 use crate::output::Format;
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use gingham::load::{FileFormat, LoadOptions};
+use crate::read_args::ReadArgs;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use gingham::load::LoadOptions;
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -120,7 +121,7 @@ impl Verb {
 /// What `load` takes.
 #[derive(Debug, Args)]
 pub struct LoadArgs {
-    /// Files, or folders of files; .gz and other packed files have to be unpacked first
+    /// Files, or folders of files; those of .gz and .zst are unpacked
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -136,83 +137,25 @@ pub struct LoadArgs {
     #[arg(long, value_name = "COLUMNS")]
     pub schema: Option<String>,
 
-    /// CSV: what separates fields, one character or 'tab' (otherwise found out)
-    #[arg(long, value_parser = delimiter)]
-    pub delimiter: Option<u8>,
-
-    /// CSV: text that stands for NULL, besides an empty field
-    #[arg(long, value_name = "TEXT")]
-    pub null: Option<String>,
-
-    /// CSV: format of dates and timestamps, such as %d.%m.%Y (otherwise ISO)
-    #[arg(long, value_name = "FORMAT")]
-    pub date_format: Option<String>,
-
-    /// CSV: utf-8 or latin1
-    #[arg(long, value_name = "NAME", default_value = "utf-8")]
-    pub encoding: String,
-
-    /// CSV: the first line names the columns (otherwise found out)
-    #[arg(long, overrides_with = "no_header")]
-    pub header: bool,
-
-    /// CSV: the first line is a record
-    #[arg(long)]
-    pub no_header: bool,
-
-    /// What the files hold, when their names do not tell
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub format_of_files: Option<FileKind>,
+    /// How the files are read.
+    #[command(flatten)]
+    pub read: ReadArgs,
 
     /// Bad lines to leave out before giving up
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip_bad: u64,
 }
 
-/// What a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FileKind {
-    /// Delimited text
-    Csv,
-    /// TPC-H's fields ended by |
-    Tbl,
-    /// Parquet
-    Parquet,
-    /// Arrow IPC file
-    Arrow,
-    /// JSON, one object a line
-    Json,
-}
-
 impl LoadArgs {
-    /// These arguments as the engine's load options.
-    pub fn options(&self) -> LoadOptions {
-        LoadOptions {
+    /// These arguments as the engine's load options. Errors on an option's value.
+    pub fn options(&self) -> gingham::Result<LoadOptions> {
+        Ok(LoadOptions {
             table: self.into.clone(),
-            format: self.format_of_files.map(|kind| match kind {
-                FileKind::Csv => FileFormat::Csv,
-                FileKind::Tbl => FileFormat::Tbl,
-                FileKind::Parquet => FileFormat::Parquet,
-                FileKind::Arrow => FileFormat::Arrow,
-                FileKind::Json => FileFormat::Json,
-            }),
             layout: self.layout.clone(),
             schema: self.schema.clone(),
-            header: if self.header { Some(true) } else { self.no_header.then_some(false) },
-            delimiter: self.delimiter,
-            null: self.null.clone(),
-            date_format: self.date_format.clone(),
-            encoding: Some(self.encoding.clone()),
+            read: self.read.options()?,
             skip_bad: self.skip_bad,
-        }
-    }
-}
-
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
-        _ if matches!(text, "tab" | "\\t") => Ok(b'\t'),
-        _ => Err("a delimiter is one ASCII character other than a quote, or 'tab'".to_owned()),
+        })
     }
 }
 
@@ -284,10 +227,12 @@ mod tests {
         let (arguments, _) =
             parse("gingham shop load a.csv b.csv --into t --delimiter tab --no-header --skip-bad 3").expect("a load");
         let Some(Verb::Load(load)) = arguments.verb else { panic!("not a load") };
-        let options = load.options();
-        assert_eq!((options.delimiter, options.header, options.skip_bad), (Some(b'\t'), Some(false), 3));
+        let options = load.options().expect("options");
+        assert_eq!((options.read.delimiter, options.read.header, options.skip_bad), (Some(b'\t'), Some(false), 3));
         assert_eq!(load.files.len(), 2);
         assert!(parse("gingham shop load a.csv").is_err(), "--into is needed");
-        assert!(parse("gingham shop load a.csv --into t --delimiter ab").is_err());
+        let (arguments, _) = parse("gingham shop load a.csv --into t --delimiter ab").expect("a load");
+        let Some(Verb::Load(load)) = arguments.verb else { panic!("not a load") };
+        assert!(load.options().unwrap_err().to_string().contains("one character"));
     }
 }

@@ -27,6 +27,7 @@ pub fn check_files(arguments: &LoadArgs) -> Result<(), Failure> {
 /// Loads the files and says how many records came in.
 pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
     let connection = database.connect();
+    let options = arguments.options().map_err(|error| Failure::usage(error.to_string()))?;
     handle_interrupts()?;
     let folder = tempfile::tempdir().map_err(|error| Failure::failed(format!("making a temporary folder: {error}")))?;
     let files = arguments.files.iter().map(|file| regular(file, folder.path())).collect::<Result<Vec<_>, _>>()?;
@@ -36,7 +37,7 @@ pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
     }
     let started = Instant::now();
     let running = Running::start(&connection);
-    let report = watched(&bar, |handle| connection.load(&files, &arguments.options(), handle));
+    let report = watched(&bar, |handle| connection.load(&files, &options, handle));
     drop(running);
     bar.finish_and_clear();
     let report = report.map_err(|error| {

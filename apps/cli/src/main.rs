@@ -21,6 +21,7 @@ mod load;
 mod output;
 mod progress;
 mod prompt;
+mod read_args;
 mod rows;
 mod script;
 mod spinner;

@@ -39,6 +39,7 @@ mod database;
 mod datafusion;
 mod equality;
 mod error;
+mod files;
 mod for_arrow;
 mod functions;
 mod guards;

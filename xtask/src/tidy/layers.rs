@@ -75,6 +75,7 @@ const RULES: &[Rules] = &[
             "sql",
             "shared",
             "table",
+            "files",
             "equality",
             "optimizer",
             "unnest",

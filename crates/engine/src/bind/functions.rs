@@ -7,6 +7,7 @@ use crate::bind::expression::NameContext;
 use crate::bind::from::{From, FromContext, aliased};
 use crate::bind::scope::{FromRelation, NameScope};
 use crate::bind::tables::reference;
+use crate::files::file_functions;
 use arrow::datatypes::DataType;
 use datafusion::catalog::TableFunctionArgs;
 use datafusion::common::tree_node::TreeNode;
@@ -26,6 +27,9 @@ impl Binder<'_> {
     ) -> Result<From> {
         let reference = reference(name)?;
         let function = reference.table().to_owned();
+        if let Some(files) = member.place.tables.get().files(name, arguments) {
+            return aliased(self.rows_of(files, &TableReference::bare(function))?, alias);
+        }
         let scope = NameScope::empty();
         let empty = DFSchema::empty();
         // It may look at what stands before it.
@@ -54,6 +58,8 @@ impl Binder<'_> {
         let given = given.collect::<datafusion::error::Result<Vec<_>>>()?;
         let Some(known) = self.state.table_functions().get(&function) else {
             let names = self.state.table_functions().keys().map(String::as_str);
+            let mut names: Vec<&str> = names.collect();
+            names.extend(file_functions());
             let suggestion = crate::session::did_you_mean(&function, names);
             return Err(error::invalid(
                 SqlState::UndefinedFunction,

@@ -1,16 +1,18 @@
 //! The tables and views that a statement names, looked up once before it is bound: looking up may have to wait for a file
 //! system, binding does not.
 
+use crate::files::{FileCall, file_call};
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::sql::planner::object_name_to_table_reference;
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, SetExpr, Table, TableFactor};
+use datafusion::sql::sqlparser::ast::{FunctionArg, Ident, ObjectName, Query, SetExpr, Table, TableFactor};
 use gingham_storage::TableName;
 use gingham_storage::snapshot::TableSnapshot;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -66,6 +68,9 @@ pub(crate) trait Lookup: Send + Sync + fmt::Debug {
     /// What `reference` stands for; `None` for what does not exist.
     async fn look_up(&self, reference: &TableReference) -> Result<Option<Looked>>;
 
+    /// The records of files, as a function of FROM reads them.
+    async fn files(&self, call: FileCall) -> Result<Arc<dyn TableProvider>>;
+
     /// The error for a table that does not exist.
     fn unknown(&self, reference: &TableReference) -> Error;
 }
@@ -74,6 +79,8 @@ pub(crate) trait Lookup: Send + Sync + fmt::Debug {
 #[derive(Debug)]
 pub(crate) struct Tables {
     known: HashMap<TableReference, KnownRelation>,
+    /// Calls of functions that read files, by their text.
+    files: HashMap<String, Arc<dyn TableProvider>>,
     lookup: Arc<dyn Lookup>,
 }
 
@@ -83,17 +90,17 @@ type Views = HashMap<TableName, Arc<View>>;
 impl Tables {
     /// Looks up what `tree` names, and what its views name.
     pub(crate) async fn of(tree: &mut (impl SyntaxTree + Send), lookup: Arc<dyn Lookup>) -> Result<Self> {
-        Self::read(names(tree)?, lookup, &mut Views::new()).await
+        Self::read(named(tree)?, lookup, &mut Views::new()).await
     }
 
     fn read<'a>(
-        names: Vec<TableReference>,
+        named: Named,
         lookup: Arc<dyn Lookup>,
         views: &'a mut Views,
     ) -> Pin<Box<dyn Future<Output = Result<Self>> + Send + 'a>> {
         Box::pin(async move {
             let mut known = HashMap::new();
-            for name in names {
+            for name in named.tables {
                 if known.contains_key(&name) {
                     continue;
                 }
@@ -104,7 +111,13 @@ impl Tables {
                 };
                 known.insert(name, found);
             }
-            Ok(Self { known, lookup })
+            let mut files = HashMap::new();
+            for (text, call) in named.files {
+                if let Entry::Vacant(free) = files.entry(text) {
+                    free.insert(lookup.files(call).await?);
+                }
+            }
+            Ok(Self { known, files, lookup })
         })
     }
 
@@ -113,11 +126,16 @@ impl Tables {
             return Ok(Arc::clone(view));
         }
         let FoundView { name, mut query, columns, inside } = found;
-        let tables = Self::read(names(&mut query)?, inside, views).await;
+        let tables = Self::read(named(&mut query)?, inside, views).await;
         let tables = tables.map_err(|error| error.about(format_args!("view '{name}'")))?;
         let view = Arc::new(View { name: name.clone(), query, columns, tables });
         views.insert(name, Arc::clone(&view));
         Ok(view)
+    }
+
+    /// The records that a call of a function reads, where it is one that reads files.
+    pub(super) fn files(&self, name: &ObjectName, arguments: &[FunctionArg]) -> Option<Arc<dyn TableProvider>> {
+        self.files.get(&text_of_call(name, arguments)).cloned()
     }
 
     /// What a name stands for.
@@ -142,38 +160,63 @@ pub(super) fn name_of(table: &Table) -> Option<ObjectName> {
     (!parts.is_empty()).then(|| ObjectName::from(parts))
 }
 
-/// Every name of a table in a tree. Names of WITH queries are among them: they may be tables' names as well.
-fn names(tree: &mut impl SyntaxTree) -> Result<Vec<TableReference>> {
-    struct NamedTables(Vec<TableReference>);
-    impl NamedTables {
-        fn body(&mut self, body: &SetExpr) -> Result<()> {
-            match body {
-                SetExpr::Table(table) => {
-                    let name = name_of(table).map(|name| reference(&name)).transpose()?;
-                    self.0.extend(name);
-                    Ok(())
-                }
-                SetExpr::SetOperation { left, right, .. } => {
-                    self.body(right)?;
-                    self.body(left)
-                }
-                _ => Ok(()),
-            }
-        }
-    }
-    impl Visit for NamedTables {
-        fn query(&mut self, query: &mut Query) -> Result<()> {
-            self.body(&query.body)
-        }
+/// What a tree names.
+#[derive(Default)]
+struct Named {
+    tables: Vec<TableReference>,
+    /// Calls that read files, with their texts.
+    files: Vec<(String, FileCall)>,
+}
 
-        fn table_factor(&mut self, table: &mut TableFactor) -> Result<()> {
-            if let TableFactor::Table { name, args: None, .. } = table {
-                self.0.push(reference(name)?);
+fn text_of_call(name: &ObjectName, arguments: &[FunctionArg]) -> String {
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    format!("{name}({})", arguments.join(", "))
+}
+
+impl Named {
+    fn call(&mut self, name: &ObjectName, arguments: &[FunctionArg]) -> Result<()> {
+        if let Some(call) = file_call(name, arguments) {
+            self.files.push((text_of_call(name, arguments), call?));
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, body: &SetExpr) -> Result<()> {
+        match body {
+            SetExpr::Table(table) => {
+                let name = name_of(table).map(|name| reference(&name)).transpose()?;
+                self.tables.extend(name);
+                Ok(())
             }
-            Ok(())
+            SetExpr::SetOperation { left, right, .. } => {
+                self.body(right)?;
+                self.body(left)
+            }
+            _ => Ok(()),
         }
     }
-    let mut found = NamedTables(Vec::new());
+}
+
+impl Visit for Named {
+    fn query(&mut self, query: &mut Query) -> Result<()> {
+        self.body(&query.body)
+    }
+
+    fn table_factor(&mut self, table: &mut TableFactor) -> Result<()> {
+        match table {
+            TableFactor::Table { name, args: None, .. } => self.tables.push(reference(name)?),
+            TableFactor::Table { name, args: Some(arguments), .. } => self.call(name, &arguments.args)?,
+            TableFactor::Function { name, args, .. } => self.call(name, args)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Every name of a table in a tree, and every call that reads files. Names of WITH queries are among them: they may be tables' names
+/// as well.
+fn named(tree: &mut impl SyntaxTree) -> Result<Named> {
+    let mut found = Named::default();
     tree.walk(&mut found)?;
-    Ok(found.0)
+    Ok(found)
 }

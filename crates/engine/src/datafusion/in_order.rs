@@ -5,6 +5,7 @@
 //! portion after the other: as many threads are at work as before, each a few batches ahead at most.
 
 use crate::datafusion::cancellation::StoppableExec;
+use crate::files::FileExec;
 use crate::functions::ORDERED_AGGREGATES;
 use crate::table::RegisteredExec;
 use arrow::array::RecordBatch;
@@ -44,7 +45,9 @@ pub(crate) struct FramesInOrder;
 
 impl PhysicalOptimizerRule for FramesInOrder {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let reads = |plan: &Arc<dyn ExecutionPlan>| Ok(plan.is::<RegisteredExec>() || plan.is::<StreamingTableExec>());
+        let reads = |plan: &Arc<dyn ExecutionPlan>| {
+            Ok(plan.is::<RegisteredExec>() || plan.is::<StreamingTableExec>() || plan.is::<FileExec>())
+        };
         if !plan.exists(reads)? {
             return Ok(plan);
         }
@@ -77,6 +80,9 @@ fn parts(plan: &Arc<dyn ExecutionPlan>) -> usize {
 /// The plan with parts that have, one after the other, the rows in their order; `None` where something below reorders them.
 fn in_order(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(read) = plan.downcast_ref::<RegisteredExec>() {
+        return Ok(Some(limited(plan, Arc::new(read.by_portions()))));
+    }
+    if let Some(read) = plan.downcast_ref::<FileExec>() {
         return Ok(Some(limited(plan, Arc::new(read.by_portions()))));
     }
     if let Some(gathered) = plan.downcast_ref::<CoalescePartitionsExec>() {

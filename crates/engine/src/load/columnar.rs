@@ -3,8 +3,7 @@
 //! Each lane decodes a run of row groups (Parquet) or of batches (IPC files), so that lanes work at the same time and
 //! the records keep their order.
 
-use crate::load::FileFormat;
-use crate::load::chunks::io;
+use crate::files::{FileFormat, io_error};
 use crate::load::sink::{RecordPosition, Sink, run_lanes};
 use crate::{Error, Result};
 use arrow::array::{Array, RecordBatch};
@@ -65,7 +64,7 @@ impl Columnar {
             texts: Vec::new(),
         };
         for (index, path) in files.iter().enumerate() {
-            let length = std::fs::metadata(path).map_err(|error| io(path, &error))?.len();
+            let length = std::fs::metadata(path).map_err(|error| io_error(path, &error))?.len();
             if length == 0 {
                 return Err(Error::invalid(SqlState::BadCopyFileFormat, format!("{} is empty", path.display())));
             }
@@ -232,7 +231,7 @@ type BatchReader<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
 fn batches<'a>(path: &'a Path, run: &'a [Piece]) -> Result<BatchReader<'a>> {
     match &run[0].kind {
         PieceKind::RowGroup(_, metadata) => {
-            let file = File::open(path).map_err(|error| io(path, &error))?;
+            let file = File::open(path).map_err(|error| io_error(path, &error))?;
             let group = |piece: &Piece| if let PieceKind::RowGroup(group, _) = piece.kind { Some(group) } else { None };
             let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
                 .with_row_groups(run.iter().filter_map(group).collect())
@@ -256,17 +255,17 @@ fn batches<'a>(path: &'a Path, run: &'a [Piece]) -> Result<BatchReader<'a>> {
 
 fn is_ipc_file(path: &Path) -> Result<bool> {
     let mut magic = [0; 6];
-    let mut file = File::open(path).map_err(|error| io(path, &error))?;
+    let mut file = File::open(path).map_err(|error| io_error(path, &error))?;
     Ok(file.read_exact(&mut magic).is_ok() && &magic == b"ARROW1")
 }
 
 fn file_reader(path: &Path) -> Result<FileReader<BufReader<File>>> {
-    let file = File::open(path).map_err(|error| io(path, &error))?;
+    let file = File::open(path).map_err(|error| io_error(path, &error))?;
     FileReader::try_new_buffered(file, None).map_err(|error| unreadable(path, "Arrow IPC", &error))
 }
 
 fn stream_reader(path: &Path) -> Result<StreamReader<BufReader<File>>> {
-    let file = File::open(path).map_err(|error| io(path, &error))?;
+    let file = File::open(path).map_err(|error| io_error(path, &error))?;
     StreamReader::try_new_buffered(file, None).map_err(|error| unreadable(path, "Arrow IPC", &error))
 }
 

@@ -1,7 +1,7 @@
 //! JSON, one object a line. Values reach the table's columns as the text that stands in the file, so that no digit of a
 //! number is lost on the way; a field that an object lacks is NULL.
 
-use crate::load::chunks::io;
+use crate::files::{FileSource, ReadOptions, SourceReader, io_error};
 use crate::load::sink::{RecordPosition, Sink};
 use crate::session::did_you_mean;
 use crate::statements::dml::ingest::BadRow;
@@ -11,7 +11,6 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::json::ReaderBuilder;
 use gingham_storage::{LogicalType, Problem, SqlState, TableDefinition};
 use serde_json::{Map, Value};
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Files of objects.
 #[derive(Debug)]
 pub(super) struct Json {
-    files: Vec<PathBuf>,
+    files: Vec<FileSource>,
     /// Fields of the first objects.
     fields: Vec<String>,
     bytes: u64,
@@ -54,10 +53,12 @@ struct Waiting {
 
 impl Json {
     /// Looks at the first lines of the files.
-    pub(super) fn open(files: &[PathBuf]) -> Result<Self> {
-        let mut all = Self { files: files.to_vec(), fields: Vec::new(), bytes: 0 };
+    pub(super) fn open(files: &[PathBuf], options: &ReadOptions) -> Result<Self> {
+        let encoding = options.text_encoding()?;
+        let mut all = Self { files: Vec::new(), fields: Vec::new(), bytes: 0 };
         for path in files {
-            let mut lines = Lines::open(path)?;
+            let source = FileSource::open(path, options.compression, encoding)?;
+            let mut lines = Lines::open(&source)?;
             for _ in 0..SAMPLE_LINES {
                 let Some((_, line)) = lines.next()? else { break };
                 // What can't be read is reported with its line by the load.
@@ -67,9 +68,15 @@ impl Json {
                     }
                 }
             }
-            all.bytes += std::fs::metadata(path).map_err(|error| io(path, &error))?.len();
+            all.bytes += source.bytes();
+            all.files.push(source);
         }
         Ok(all)
+    }
+
+    /// The files.
+    pub(super) fn sources(&self) -> &[FileSource] {
+        &self.files
     }
 
     /// Bytes of the files.
@@ -86,7 +93,7 @@ impl Json {
                     SqlState::UndefinedColumn,
                     format!(
                         "no object in {} has a field '{column}'{}",
-                        self.files[0].display(),
+                        self.files[0].path().display(),
                         did_you_mean(column, self.fields.iter().map(String::as_str))
                     ),
                 )),
@@ -98,7 +105,7 @@ impl Json {
             let column = names().find(|column| is_name(column, field)).ok_or_else(|| {
                 Error::invalid(SqlState::UndefinedColumn, format!(
                     "{} has a field '{field}', which table '{}' does not have{}; list the columns to load: COPY t (a, b) FROM …",
-                    self.files[0].display(),
+                    self.files[0].path().display(),
                     table.name,
                     did_you_mean(field, names())
                 ))
@@ -119,8 +126,8 @@ impl Json {
         sink: &Sink<'_>,
     ) -> Result<()> {
         let reading = self.reading(table, columns, listed);
-        for (file, path) in self.files.iter().enumerate() {
-            let (mut lines, mut waiting, mut done) = (Lines::open(path)?, Waiting::default(), 0);
+        for (file, source) in self.files.iter().enumerate() {
+            let (mut lines, mut waiting, mut done) = (Lines::open(source)?, Waiting::default(), 0);
             loop {
                 let line = lines.next()?;
                 let ended = line.is_none();
@@ -286,23 +293,23 @@ fn bad(column: Option<&str>, problem: String) -> Box<BadRow> {
 /// The lines of a file that are not blank, each with the offset at which it starts.
 struct Lines<'a> {
     path: &'a Path,
-    reader: BufReader<File>,
+    reader: BufReader<SourceReader>,
     line: Vec<u8>,
     /// Bytes read.
     offset: u64,
 }
 
 impl<'a> Lines<'a> {
-    fn open(path: &'a Path) -> Result<Self> {
-        let file = File::open(path).map_err(|error| io(path, &error))?;
-        Ok(Self { path, reader: BufReader::with_capacity(1 << 18, file), line: Vec::new(), offset: 0 })
+    fn open(source: &'a FileSource) -> Result<Self> {
+        let reader = BufReader::with_capacity(1 << 18, source.reader(0)?);
+        Ok(Self { path: source.path(), reader, line: Vec::new(), offset: 0 })
     }
 
     fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
         let (start, skipped) = loop {
             self.line.clear();
             let start = self.offset;
-            let read = self.reader.read_until(b'\n', &mut self.line).map_err(|error| io(self.path, &error))?;
+            let read = self.reader.read_until(b'\n', &mut self.line).map_err(|error| io_error(self.path, &error))?;
             if read == 0 {
                 return Ok(None);
             }

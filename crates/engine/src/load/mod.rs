@@ -1,38 +1,31 @@
 //! Loading files into tables: CSV and other delimited text, TPC-H's `.tbl`, Parquet, Arrow IPC and JSON. All records of
-//! all files become visible together, or none.
+//! all files become visible together, or none. Text is read as `files` reads it, for FROM too.
 //!
 //! | file | what |
 //! |---|---|
-//! | `files` | which files, and what they hold |
 //! | `target` | the table, and which of its columns the files fill |
-//! | `csv` | delimited text: lanes, and columns of a buffer |
-//! | `sniff`, `classify` | delimiter, blanks, header and types, from the text itself |
-//! | `chunks`, `split`, `parse` | parts of a file, records and fields, values |
+//! | `text` | delimited text into the table |
 //! | `columnar` | Parquet and Arrow IPC |
 //! | `json` | one object a line |
 //! | `sink` | records into the table; bad ones on a list |
 //! | `tpch` | columns of TPC-H's tables |
 
-mod chunks;
-mod classify;
 mod columnar;
-mod csv;
-mod files;
 mod json;
-mod parse;
 mod sink;
-mod sniff;
-mod split;
 mod target;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tpch;
 
+pub use crate::files::{Compression, FileFormat, OptionValue, ReadOptions};
+
+use crate::files::{FileSource, Text, TextColumn, find};
 use crate::session::StatementContext;
 use crate::statements::dml::ingest::Ingest;
 use crate::{Error, Result};
 use columnar::Columnar;
-use csv::{CsvColumns, Text};
 use gingham_storage::{LogicalType, SqlState, TableDefinition};
 use json::Json;
 use sink::Sink;
@@ -40,38 +33,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use target::Destination;
 
-/// What a file holds.
-///
-/// ```
-/// use gingham::{Database, StatementHandle, load::{FileFormat, LoadOptions}};
-///
-/// let folder = tempfile::tempdir()?;
-/// let file = folder.path().join("fruit.data");
-/// std::fs::write(&file, "name,price\nquince,1.20\n")?;
-/// // The name does not tell what the file holds, so the options do.
-/// let options = LoadOptions { table: "fruit".into(), format: Some(FileFormat::Csv), ..Default::default() };
-/// let connection = Database::in_memory()?.connect();
-/// assert_eq!(connection.load(&[file], &options, &StatementHandle::new())?.rows, 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileFormat {
-    /// Comma-separated values, or another delimiter.
-    Csv,
-    /// TPC-H's `|`-terminated fields without a header.
-    Tbl,
-    /// Parquet.
-    Parquet,
-    /// Arrow IPC file.
-    Arrow,
-    /// JSON, one object a line, into a table whose columns are known.
-    Json,
-}
-
 /// How to load.
 ///
 /// ```
-/// use gingham::{Database, StatementHandle, load::LoadOptions};
+/// use gingham::{Database, StatementHandle, load::{LoadOptions, ReadOptions}};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("fruit.csv");
@@ -79,8 +44,7 @@ pub enum FileFormat {
 /// let options = LoadOptions {
 ///     table: "fruit".into(),
 ///     schema: Some("name VARCHAR, price DECIMAL(6,2)".into()),
-///     delimiter: Some(b';'),
-///     null: Some("-".into()),
+///     read: ReadOptions { delimiter: Some(b';'), nulls: vec!["-".into()], ..Default::default() },
 ///     ..Default::default()
 /// };
 /// let connection = Database::in_memory()?.connect();
@@ -91,22 +55,12 @@ pub enum FileFormat {
 pub struct LoadOptions {
     /// The table; made when it does not exist.
     pub table: String,
-    /// Format; otherwise from the file's name.
-    pub format: Option<FileFormat>,
     /// Layout of a table that is made, as in WITH (layout = '…'); otherwise that of `gingham.layout`.
     pub layout: Option<String>,
     /// Columns and types of a table that is made, as in CREATE TABLE: `a INT, b DECIMAL(15,2)`; otherwise inferred.
     pub schema: Option<String>,
-    /// CSV: the first line names the columns; otherwise sniffed.
-    pub header: Option<bool>,
-    /// CSV: delimiter; otherwise sniffed.
-    pub delimiter: Option<u8>,
-    /// CSV: text that stands for NULL, besides an empty field.
-    pub null: Option<String>,
-    /// CSV: strftime format of dates, otherwise ISO.
-    pub date_format: Option<String>,
-    /// CSV: `utf-8` (default) or `latin1`.
-    pub encoding: Option<String>,
+    /// How the files are read.
+    pub read: ReadOptions,
     /// Bad lines to skip before giving up.
     pub skip_bad: u64,
 }
@@ -144,7 +98,8 @@ pub(crate) fn load_files(
     options: &LoadOptions,
     listed: Option<&[String]>,
 ) -> Result<LoadReport> {
-    let (files, format) = files::resolve(files, options.format)?;
+    let (files, format) = find::resolve(files, options.read.format)?;
+    options.read.check(format)?;
     let destination = target::find(context, options, format, &files[0])?;
     let load = Load { context, files, options, listed };
     match format {
@@ -171,15 +126,22 @@ impl Load<'_> {
         };
         let names = existing.map(|table| table.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
         let known = self.listed.or(names.as_deref());
-        let mut text = Text::open(&self.files, self.options, tbl, known)?;
+        let mut text = Arc::new(Text::open(&self.files, &self.options.read, tbl, known)?);
+        let sources: Vec<FileSource> = (0..self.files.len()).map(|file| text.source(file).clone()).collect();
         loop {
+            let own = text.columns()?;
             let (definition, provisional) = match destination {
                 Destination::Inferred(table) => {
-                    let names = match text.header() {
-                        Some(header) => header.to_vec(),
-                        None => (1..=text.width()).map(|number| format!("column{number}")).collect(),
-                    };
-                    let columns = names.into_iter().zip(text.types()?);
+                    if !text.has_records() && own.iter().any(|column| !column.is_given()) {
+                        return Err(Error::invalid(
+                            SqlState::BadCopyFileFormat,
+                            format!(
+                                "{} has a header but no records, so the types of its columns can't be told: give a schema",
+                                self.files[0].display()
+                            ),
+                        ));
+                    }
+                    let columns = own.iter().map(|column| (column.name.clone(), column.logical_type().clone()));
                     let definition = table.with_columns(self.context, self.options, columns)?;
                     (definition, !text.types_are_final())
                 }
@@ -187,14 +149,20 @@ impl Load<'_> {
                 Destination::Given(table) => (table.definition.clone(), false),
             };
             let filled = target::matched(&definition, text.header(), text.width(), self.listed)?;
-            let types = types_of(&definition, &filled)?;
-            let columns = CsvColumns { names: &filled, types: &types, provisional };
-            let loaded = self.run(destination, definition, &filled, text.bytes(), |threads, sink| {
-                text.load(&columns, threads, sink)
+            let columns: Arc<[TextColumn]> = match destination {
+                Destination::Inferred(_) => own.into(),
+                _ => text.columns_as(&filled, &types_of(&definition, &filled)?).into(),
+            };
+            let loaded = self.run(destination, definition, &filled, (&sources, text.bytes()), |threads, sink| {
+                text::load(&text, &columns, provisional, threads, sink)
             })?;
             match loaded {
                 Some(report) => return Ok(report),
-                None => text.read_types(&self.context.cancel)?,
+                None => {
+                    let text = Arc::get_mut(&mut text);
+                    let text = text.ok_or_else(|| Error::Internal("a lane of a load is still at work".to_owned()))?;
+                    text.read_types(&|| self.context.cancel.check(), None)?;
+                }
             }
         }
     }
@@ -216,7 +184,8 @@ impl Load<'_> {
         let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
         let filled = target::matched(&definition, Some(&names), names.len(), self.listed)?;
         source.fill(&types_of(&definition, &filled)?);
-        let loaded = self.run(destination, definition, &filled, source.bytes(), |threads, sink| {
+        let sources: Vec<FileSource> = self.files.iter().map(|path| FileSource::of_rows(path)).collect();
+        let loaded = self.run(destination, definition, &filled, (&sources, source.bytes()), |threads, sink| {
             source.load(threads, sink).map(|()| true)
         })?;
         loaded.ok_or_else(|| Error::Internal("a load of columns was asked to begin again".to_owned()))
@@ -237,11 +206,12 @@ impl Load<'_> {
                 ));
             }
         };
-        let source = Json::open(&self.files)?;
+        let source = Json::open(&self.files, &self.options.read)?;
         let filled = source.columns(&definition, self.listed)?;
-        let loaded = self.run(destination, definition.clone(), &filled, source.bytes(), |_, sink| {
-            source.load(&definition, &filled, self.listed.is_some(), sink).map(|()| true)
-        })?;
+        let loaded =
+            self.run(destination, definition.clone(), &filled, (source.sources(), source.bytes()), |_, sink| {
+                source.load(&definition, &filled, self.listed.is_some(), sink).map(|()| true)
+            })?;
         loaded.ok_or_else(|| Error::Internal("a load of JSON was asked to begin again".to_owned()))
     }
 
@@ -251,7 +221,7 @@ impl Load<'_> {
         destination: &Destination,
         definition: TableDefinition,
         filled: &[String],
-        bytes: u64,
+        (sources, bytes): (&[FileSource], u64),
         work: impl FnOnce(usize, &Sink<'_>) -> Result<bool>,
     ) -> Result<Option<LoadReport>> {
         let ingest = match destination {
@@ -261,7 +231,8 @@ impl Load<'_> {
             }
         };
         let cancel = &self.context.cancel;
-        let sink = Sink::new(&ingest, &self.files, self.options.skip_bad, cancel, bytes);
+        let allowed = if self.options.read.ignore_errors { u64::MAX } else { self.options.skip_bad };
+        let sink = Sink::new(&ingest, sources, allowed, cancel, bytes);
         let threads = self.context.settings().threads;
         match work(threads, &sink) {
             Ok(true) => {}

@@ -1,6 +1,6 @@
 //! Where the records of a load go, whatever they are read from: into the table, or, when they are bad, on a list.
 
-use crate::load::chunks;
+use crate::files::{FileSource, text_lines};
 use crate::session::{CancelToken, StatementProgress};
 use crate::statements::dml::ingest::{BadRow, ConvertError, Ingest};
 use crate::{Error, Result};
@@ -9,7 +9,6 @@ use arrow::compute::filter_record_batch;
 use gingham_storage::SqlState;
 use gingham_storage::panics::{self, PanicPoint, guarded, joined};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -36,7 +35,7 @@ struct Bad {
 /// Takes the records of all lanes.
 pub(super) struct Sink<'a> {
     ingest: &'a Ingest,
-    files: &'a [PathBuf],
+    files: &'a [FileSource],
     cancel: &'a CancelToken,
     total_bytes: u64,
     bytes: AtomicU64,
@@ -50,7 +49,7 @@ impl<'a> Sink<'a> {
     /// A sink that puts up with `allowed` bad records of `files`.
     pub(super) fn new(
         ingest: &'a Ingest,
-        files: &'a [PathBuf],
+        files: &'a [FileSource],
         allowed: u64,
         cancel: &'a CancelToken,
         total_bytes: u64,
@@ -165,7 +164,7 @@ impl<'a> Sink<'a> {
         }
         let lines = lines(self.files, &bad)?;
         let place = |bad: &Bad| {
-            let name = self.files[bad.file].display();
+            let name = self.files[bad.file].path().display();
             match bad.place {
                 RecordPosition::Offset(offset) => {
                     format!("{name}:{}", lines.get(&(bad.file, offset)).copied().unwrap_or(0))
@@ -196,7 +195,7 @@ impl<'a> Sink<'a> {
 }
 
 /// Lines of the bad records' offsets, by file and offset.
-fn lines(files: &[PathBuf], bad: &[Bad]) -> Result<BTreeMap<(usize, u64), u64>> {
+fn lines(files: &[FileSource], bad: &[Bad]) -> Result<BTreeMap<(usize, u64), u64>> {
     let mut all = BTreeMap::new();
     for run in bad.chunk_by(|a, b| a.file == b.file) {
         let offset = |bad: &Bad| if let RecordPosition::Offset(offset) = bad.place { Some(offset) } else { None };
@@ -205,7 +204,7 @@ fn lines(files: &[PathBuf], bad: &[Bad]) -> Result<BTreeMap<(usize, u64), u64>> 
             continue;
         }
         let file = run[0].file;
-        let lines = chunks::lines(&files[file], &offsets)?;
+        let lines = text_lines(&files[file], &offsets)?;
         all.extend(offsets.into_iter().map(|offset| (file, offset)).zip(lines));
     }
     Ok(all)

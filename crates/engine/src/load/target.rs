@@ -1,6 +1,7 @@
 //! The table that a load goes into: one that exists, or one to make; and which of its columns the files fill.
 
-use crate::load::{FileFormat, LoadOptions, tpch};
+use crate::files::FileFormat;
+use crate::load::{LoadOptions, tpch};
 use crate::session::{StatementContext, TargetTable, did_you_mean};
 use crate::{Error, Result, statements};
 use datafusion::common::TableReference;

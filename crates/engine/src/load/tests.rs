@@ -172,7 +172,8 @@ fn progress_grows_and_cancelling_leaves_nothing() {
     let text: String = (0..500_000).map(|row| format!("{row}\n")).collect();
     std::fs::write(&path, &text).expect("a file");
     let connection = connect(2);
-    let options = LoadOptions { header: Some(false), ..into("t") };
+    let options =
+        LoadOptions { read: crate::load::ReadOptions { header: Some(false), ..Default::default() }, ..into("t") };
     let load = |handle: &StatementHandle| connection.load(std::slice::from_ref(&path), &options, handle);
     // A load that was faster than the look at it is tried again.
     let cancelled = (0..20).any(|_| {

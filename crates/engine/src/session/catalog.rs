@@ -1,6 +1,7 @@
 //! Schemas, tables and views of the pinned snapshots, as DataFusion looks them up by name.
 
 use crate::bind::{FoundView, KnownRelation, Looked, Lookup};
+use crate::files::FileCall;
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{Session, StatementTables, did_you_mean, information_schema};
@@ -315,7 +316,7 @@ impl Schema {
         }
         let temp = self.temp().map(AsRef::as_ref);
         let other = match system_tables::table(table, &self.visible.session, &self.visible.snapshot, temp)? {
-            None => external_files::file(table, &self.visible.session.state().0).await?,
+            None => external_files::file(table, &self.visible.session).await?,
             found => found,
         };
         Ok(other.map(|provider| Looked::Known(KnownRelation::Other(provider))))
@@ -341,6 +342,10 @@ impl Lookup for Arc<Visible> {
         }
         let schema = Schema { visible: Arc::clone(self), name: name.to_owned() };
         schema.look_up(&resolved.table).await
+    }
+
+    async fn files(&self, call: FileCall) -> crate::Result<Arc<dyn TableProvider>> {
+        external_files::files(call.patterns, call.options, &self.session).await
     }
 
     fn unknown(&self, reference: &TableReference) -> Error {

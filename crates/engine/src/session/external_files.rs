@@ -1,5 +1,7 @@
 //! Files that `SELECT … FROM 'file'` reads in place.
 
+use crate::files::{FileFormat, FileTable, ReadOptions, find};
+use crate::session::{Session, blocking};
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl};
@@ -60,20 +62,31 @@ async fn require_rows(path: &str, url: &ListingTableUrl, state: &SessionState) -
     }
 }
 
-/// File names that `SELECT … FROM 'file'` reads in place.
-const READABLE: &[&str] = &[".parquet", ".csv", ".json", ".ndjson"];
+/// The files or the folder at `path` as a table, for `SELECT … FROM 'path'`; `None` for what is no path of a readable file. A folder
+/// ends in `/`.
+pub(crate) async fn file(path: &str, session: &Session) -> Result<Option<Arc<dyn TableProvider>>> {
+    let is_read = find::of_name(Path::new(path)).is_some() || path.ends_with('/');
+    match is_read {
+        true => files(vec![path.to_owned()], ReadOptions::default(), session).await.map(Some),
+        false => Ok(None),
+    }
+}
 
-/// The file or folder at `path` as a table, for `SELECT … FROM 'path'`; `None` for what is no path of a readable file.
-/// A folder ends in `/`.
-pub(crate) async fn file(path: &str, state: &SessionState) -> Result<Option<Arc<dyn TableProvider>>> {
-    let is_path = |path: &str| READABLE.iter().any(|ending| path.ends_with(ending)) || path.ends_with('/');
-    if path.strip_suffix(".gz").is_some_and(is_path) {
-        return Err(Error::Unsupported(format!("'{path}' is compressed, which is not read in place; unpack it first")));
+/// The files at `patterns` as a table.
+pub(crate) async fn files(
+    patterns: Vec<String>,
+    options: ReadOptions,
+    session: &Session,
+) -> Result<Arc<dyn TableProvider>> {
+    patterns.iter().try_for_each(|path| local(path))?;
+    let format = options.format.or_else(|| find::of_name(Path::new(&patterns[0])));
+    if matches!(format, Some(FileFormat::Csv | FileFormat::Tbl)) {
+        let rejects = session.rejects.clone();
+        let table = blocking(move || FileTable::find(&patterns, &options, &rejects)).await?;
+        return Ok(Arc::new(table));
     }
-    if !is_path(path) {
-        return Ok(None);
-    }
-    local(path)?;
+    let path = &patterns[0];
+    let state = &session.state().0;
     if !exists(path) {
         return Err(Error::invalid(SqlState::UndefinedFile, format!("file '{path}' does not exist")));
     }
@@ -81,5 +94,5 @@ pub(crate) async fn file(path: &str, state: &SessionState) -> Result<Option<Arc<
     require_rows(path, &url, state).await?;
     let config = ListingTableConfig::new(url).infer_options(state).await?;
     let config = config.infer_partitions_from_path(state).await?.infer_schema(state).await?;
-    Ok(Some(Arc::new(ListingTable::try_new(config)?)))
+    Ok(Arc::new(ListingTable::try_new(config)?))
 }

@@ -56,6 +56,7 @@ pub use transaction::TransactionStatus;
 pub(crate) use transaction::{SessionTransaction, Slot, Use, Writing};
 
 use crate::Result;
+use crate::files::Rejects;
 use crate::recording::Recording;
 use crate::statements::Statement;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
@@ -90,6 +91,8 @@ pub(crate) struct Session {
     pub(crate) records: AtomicBool,
     /// A table that statements find in the place of another.
     stand_in: OnceLock<TableStandIn>,
+    /// Records of files that the last statement passed over which was to ignore errors.
+    pub(crate) rejects: Rejects,
 }
 
 /// A table in the place of another, which has the same columns.
@@ -136,6 +139,7 @@ impl Session {
             transaction: Mutex::default(),
             records: AtomicBool::new(false),
             stand_in: OnceLock::new(),
+            rejects: Rejects::default(),
         })
     }
 

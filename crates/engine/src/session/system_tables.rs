@@ -26,6 +26,7 @@ pub(crate) const NAMES: &[&str] = &[
     "gingham_transactions",
     "gingham_fallbacks",
     "gingham_workload",
+    "gingham_rejects",
 ];
 
 /// The system table of that name over `snapshot` and the session's TEMP tables; `None` when there is none.
@@ -58,9 +59,21 @@ pub(crate) fn table(
         "gingham_indexes" => indexes(&all)?,
         "gingham_fallbacks" => fallbacks(session)?,
         "gingham_workload" => workload(session)?,
+        "gingham_rejects" => rejects(session)?,
         _ => return Ok(None),
     };
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
+}
+
+/// Records of files that were passed over.
+fn rejects(session: &Session) -> Result<RecordBatch> {
+    let (kept, _) = session.rejects.list();
+    let mut columns = SystemColumns::default();
+    columns.text("file_name", kept.iter().map(|one| Some(one.file.as_str().into())));
+    columns.number("line", kept.iter().map(|one| Some(one.line)));
+    columns.text("column_name", kept.iter().map(|one| one.column.as_deref().map(Into::into)));
+    columns.text("error", kept.iter().map(|one| Some(one.error.as_str().into())));
+    columns.batch()
 }
 
 struct Described<'a> {

@@ -8,6 +8,7 @@
 //! | `dialect`, `tokens`, `adjacent` | the dialect, and what is put right among the tokens |
 //! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
 //! | `walk` | one walk over syntax trees for every visitor |
+//! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
 //! | `alter_design`, `copy` | statements that the parser does not know |
@@ -19,6 +20,7 @@
 
 mod adjacent;
 pub(crate) mod alter_design;
+pub(crate) mod column_types;
 pub(crate) mod copy;
 pub(crate) mod depth;
 pub(crate) mod dialect;

@@ -23,6 +23,7 @@ impl Civil {
     }
 
     /// Its day.
+    #[inline]
     pub(crate) fn days(self) -> i64 {
         let year = self.year - i64::from(self.month <= 2);
         let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -40,6 +41,7 @@ impl Civil {
 }
 
 /// Days of a month.
+#[inline]
 pub(crate) fn days_of(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,

@@ -28,6 +28,7 @@ mod guarded;
 mod heap_tables;
 mod lookup_tables;
 mod many_writers;
+mod odd_files;
 mod of_unions;
 mod oracle;
 mod percentiles;

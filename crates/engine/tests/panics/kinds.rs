@@ -2,7 +2,7 @@
 
 use crate::{alone, database, expect_reserved, fails, reopened, rows, run};
 use gingham::lab::{PanicPoint, memory_reserved};
-use gingham::load::LoadOptions;
+use gingham::load::{LoadOptions, ReadOptions};
 use gingham::{Database, StatementHandle};
 use std::path::Path;
 
@@ -176,7 +176,11 @@ fn a_panic_in_a_load_stores_nothing() {
     let file = folder.path().join("numbers.csv");
     let text: String = (0..20_000).map(|n| format!("{n},text {n}\n")).collect();
     std::fs::write(&file, text).expect("a file");
-    let options = LoadOptions { table: "log".into(), header: Some(false), ..LoadOptions::default() };
+    let options = LoadOptions {
+        table: "log".into(),
+        read: ReadOptions { header: Some(false), ..ReadOptions::default() },
+        ..LoadOptions::default()
+    };
     let load = || connection.load(std::slice::from_ref(&file), &options, &StatementHandle::new());
     let copy = format!("COPY log FROM '{}' (FORMAT csv, HEADER false)", file.display());
     for point in [PanicPoint::Load, PanicPoint::Job, PanicPoint::Commit] {

@@ -2,11 +2,11 @@
 //! it sees the tables of that time. Those that came with PREPARE are kept with it.
 
 use crate::session::{Outcome, PreparedStatement, Session, StatementContext, did_you_mean};
+use crate::sql::column_types::logical_type;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::sql::parse::Statement;
 use crate::sql::{ignored as query, parse};
-use crate::statements::ddl::types;
 use crate::statements::dml::values;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, ScalarValue};
@@ -42,7 +42,7 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
     let types = data_types
         .iter()
         .enumerate()
-        .map(|(position, data_type)| Ok(types::logical_type(&format!("${}", position + 1), data_type)?.to_arrow()))
+        .map(|(position, data_type)| Ok(logical_type(&format!("${}", position + 1), data_type)?.to_arrow()))
         .collect::<Result<Vec<_>>>()?;
     let needed = parse::parameters(&text)?.0.names.len();
     if !types.is_empty() && types.len() != needed {

@@ -2,12 +2,13 @@
 //! before it one value, which must satisfy its constraints, and segments know columns by number.
 
 use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::sql::column_types::logical_type;
 use crate::sql::dialect::Gingham;
 use crate::sql::names::unsupported;
 use crate::sql::names::{column_name, fold};
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
-use crate::statements::ddl::{definition, existing, expression, types};
+use crate::statements::ddl::{definition, existing, expression};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind};
@@ -107,7 +108,7 @@ fn add(scope: &ConstraintScope<'_>, definition: &mut TableDefinition, rows: u64,
             format!("column '{name}' already exists in table '{}'", definition.name),
         ));
     }
-    let logical_type = types::logical_type(&name, &column.data_type)?;
+    let logical_type = logical_type(&name, &column.data_type)?;
     let mut constraints = Constraints::default();
     definition::add_column(definition, column, logical_type, &mut constraints)?;
     if let Some(added) = definition.columns.last_mut()

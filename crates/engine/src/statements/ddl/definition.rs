@@ -2,11 +2,12 @@
 //! either taken over or refused by name.
 
 use crate::session::{StatementContext, did_you_mean};
+use crate::sql::column_types::logical_type;
 use crate::sql::layout;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
-use crate::statements::ddl::{expression, types};
+use crate::statements::ddl::expression;
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
 use datafusion::sql::sqlparser::ast::{
@@ -28,7 +29,7 @@ pub(crate) fn build(
         Some(source) => columns_of_query(&mut definition, &statement.columns, source, &mut constraints)?,
         None => {
             for column in &statement.columns {
-                let logical_type = types::logical_type(&fold(&column.name), &column.data_type)?;
+                let logical_type = logical_type(&fold(&column.name), &column.data_type)?;
                 add_column(&mut definition, column, logical_type, &mut constraints)?;
             }
         }
@@ -74,7 +75,7 @@ fn columns_of_query(
         let column = given.get(position);
         let name = column.map_or_else(|| field.name().clone(), |column| fold(&column.name));
         let logical_type = match column {
-            Some(column) if column.data_type != DataType::Unspecified => types::logical_type(&name, &column.data_type)?,
+            Some(column) if column.data_type != DataType::Unspecified => logical_type(&name, &column.data_type)?,
             _ if field.data_type().is_null() => {
                 return Err(Error::invalid(
                     SqlState::InvalidTableDefinition,

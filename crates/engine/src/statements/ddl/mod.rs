@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `create`, `definition`, `types`, `constraints` | CREATE TABLE: its columns, their types, keys and CHECKs |
+//! | `create`, `definition`, `constraints` | CREATE TABLE: its columns, their types, keys and CHECKs |
 //! | `expression` | DEFAULT and CHECK, kept as text |
 //! | `alter`, `existing` | ALTER TABLE, and CHECKs over records that exist |
 //! | `alter_design`, `auto_layout` | tables that are given another layout, by their user or by OPTIMIZE |
@@ -20,5 +20,4 @@ pub(crate) mod expression;
 pub(crate) mod external;
 pub(crate) mod index;
 pub(crate) mod objects;
-pub(crate) mod types;
 pub(crate) mod view;

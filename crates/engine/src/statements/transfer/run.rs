@@ -1,6 +1,6 @@
 //! Running COPY: records of files into a table, and of a query into a file.
 
-use crate::load::{FileFormat, LoadOptions, load_files};
+use crate::load::{LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::column_name;
@@ -22,9 +22,6 @@ use std::sync::Arc;
 
 /// Formats that COPY reads and writes.
 const FORMATS: &str = "csv, tbl, parquet, arrow and json";
-/// Options of COPY FROM.
-const READ_OPTIONS: &[&str] = &["format", "header", "delimiter", "null", "date_format", "encoding", "skip_bad"];
-
 /// The error of a COPY with a stream where there is none.
 pub(crate) fn without_stream(what: &str, method: &str) -> Error {
     Error::Unsupported(format!(
@@ -56,54 +53,15 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
 fn read_options(copy: &CopyFrom) -> Result<LoadOptions> {
     let mut options = LoadOptions::default();
     for (name, value) in &copy.options {
-        let wrong = |expected: &str| {
-            Error::invalid(
-                SqlState::InvalidParameterValue,
-                format!("COPY FROM: option '{name}' is {expected}, not '{value}'"),
-            )
-        };
-        match name.strip_prefix("format.").unwrap_or(name) {
-            "format" => {
-                options.format = Some(match value.to_ascii_lowercase().as_str() {
-                    "csv" => FileFormat::Csv,
-                    "tbl" => FileFormat::Tbl,
-                    "parquet" => FileFormat::Parquet,
-                    "arrow" => FileFormat::Arrow,
-                    "json" | "ndjson" | "jsonl" => FileFormat::Json,
-                    _ => return Err(wrong(FORMATS)),
-                });
-            }
-            "header" | "has_header" => {
-                options.header = Some(match value.to_ascii_lowercase().as_str() {
-                    "true" | "on" | "1" | "yes" => true,
-                    "false" | "off" | "0" | "no" => false,
-                    _ => return Err(wrong("true or false")),
-                });
-            }
-            "delimiter" | "delim" | "sep" => {
-                let bytes = if value == "\\t" { b"\t" } else { value.as_bytes() };
-                options.delimiter = match bytes {
-                    [byte] => Some(*byte),
-                    _ => return Err(wrong("one character")),
-                };
-            }
-            "null" | "nullstr" | "null_value" => options.null = Some(value.clone()),
-            "date_format" | "dateformat" => options.date_format = Some(value.clone()),
-            "encoding" => options.encoding = Some(value.clone()),
-            "skip_bad" => options.skip_bad = value.parse().map_err(|_| wrong("a number of lines"))?,
-            "quote" | "escape" if value == "\"" => {}
-            "quote" | "escape" => return Err(wrong("a double quote")),
-            _ => {
-                return Err(Error::invalid(
-                    SqlState::InvalidParameterValue,
-                    format!(
-                        "COPY FROM has no option '{name}' (the options are {}){}",
-                        READ_OPTIONS.join(", "),
-                        did_you_mean(name, READ_OPTIONS.iter().copied())
-                    ),
-                ));
-            }
+        let name = name.strip_prefix("format.").unwrap_or(name);
+        if name == "skip_bad" {
+            options.skip_bad = value.parse().map_err(|_| {
+                let text = format!("COPY FROM: option '{name}' is a number of lines, not '{value}'");
+                Error::invalid(SqlState::InvalidParameterValue, text)
+            })?;
+            continue;
         }
+        options.read.set(name, &value.as_str().into()).map_err(|error| error.about("COPY FROM"))?;
     }
     Ok(options)
 }

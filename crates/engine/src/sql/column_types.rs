@@ -1,15 +1,30 @@
 //! Column types as SQL writes them, to the types that a table stores; anything else is refused by column and type.
 
+use crate::sql::dialect::Gingham;
 use crate::sql::lengths::characters;
 use crate::temporal::zones::ZONE;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{BinaryLength, DataType, ExactNumberInfo, TimezoneInfo};
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
 use gingham_storage::{LogicalType, SqlState, Unit};
 
 /// Precision and scale of DECIMAL without any, as DataFusion's casts have it.
 const PLAIN_DECIMAL: (u8, i8) = (38, 10);
 /// Most digits of a DECIMAL.
 const MAX_PRECISION: u64 = 38;
+
+/// The type that column `column` has by the name of a type.
+pub(crate) fn type_of_text(column: &str, name: &str) -> Result<LogicalType> {
+    let wrong = |error: ParserError| {
+        let text = format!("'{name}' is not the type of a column ('{column}'): {error}");
+        Error::invalid(SqlState::UndefinedObject, text)
+    };
+    let mut parser = Parser::new(&Gingham).try_with_sql(name).map_err(wrong)?;
+    let data_type = parser.parse_data_type().map_err(wrong)?;
+    parser.expect_token(&Token::EOF).map_err(wrong)?;
+    logical_type(column, &data_type)
+}
 
 /// The type that column `column` declared as `data_type` is stored as.
 pub(crate) fn logical_type(column: &str, data_type: &DataType) -> Result<LogicalType> {
@@ -140,15 +155,9 @@ fn unit(column: &str, data_type: &DataType, digits: Option<u64>) -> Result<Unit>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::dialect::Gingham;
-    use datafusion::sql::sqlparser::parser::Parser;
 
     fn parse(text: &str) -> Result<LogicalType> {
-        let data_type = Parser::new(&Gingham)
-            .try_with_sql(text)
-            .and_then(|mut parser| parser.parse_data_type())
-            .map_err(|error| Error::invalid(SqlState::SyntaxError, error.to_string()))?;
-        logical_type("c", &data_type)
+        type_of_text("c", text)
     }
 
     #[test]

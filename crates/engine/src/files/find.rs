@@ -1,17 +1,51 @@
-//! Which files a load reads, and what they hold.
+//! Which files are read, and what they hold.
 
-use crate::load::FileFormat;
-use crate::load::chunks::io;
+use crate::files::options::FileFormat;
+use crate::files::source::io_error;
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 use std::path::{Path, PathBuf};
 
+/// The endings of files that are read; a packed file of text has `.gz` or `.zst` behind one.
+const ENDINGS: &str = ".csv, .tsv, .txt, .tbl, .parquet, .arrow, .feather, .ipc, .json, .ndjson, .jsonl";
+
+/// The files and folders that `patterns` name, each a path or a pattern with `*`, `?` and `[…]`; those of a pattern by name.
+pub(crate) fn matching(patterns: &[String]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for pattern in patterns {
+        let path = pattern.strip_prefix("file://").unwrap_or(pattern);
+        // What exists by that very name is meant, whatever characters it has.
+        if !path.contains(['*', '?', '[']) || Path::new(path).exists() {
+            if !Path::new(path).exists() {
+                return Err(Error::invalid(SqlState::UndefinedFile, format!("file '{pattern}' does not exist")));
+            }
+            all.push(PathBuf::from(path));
+            continue;
+        }
+        let wrong = |error: glob::PatternError| {
+            let text = format!("'{pattern}' is no pattern of files: {}", error.msg);
+            Error::invalid(SqlState::InvalidParameterValue, text)
+        };
+        let before = all.len();
+        for found in glob::glob(path).map_err(wrong)? {
+            let found = found.map_err(|error| Error::Io(format!("{}: {}", error.path().display(), error.error())))?;
+            if found.is_file() {
+                all.push(found);
+            }
+        }
+        if all.len() == before {
+            return Err(Error::invalid(SqlState::UndefinedFile, format!("no file is found at '{pattern}'")));
+        }
+    }
+    Ok(all)
+}
+
 /// The files of `given`, folders replaced by the files in them (those of a known format, by name), and their one
 /// format: `format` when it is given, otherwise what their names say.
-pub(super) fn resolve(given: &[PathBuf], format: Option<FileFormat>) -> Result<(Vec<PathBuf>, FileFormat)> {
+pub(crate) fn resolve(given: &[PathBuf], format: Option<FileFormat>) -> Result<(Vec<PathBuf>, FileFormat)> {
     let mut files = Vec::new();
     for path in given {
-        let metadata = std::fs::metadata(path).map_err(|error| io(path, &error))?;
+        let metadata = std::fs::metadata(path).map_err(|error| io_error(path, &error))?;
         if metadata.is_dir() {
             files.extend(in_folder(path, format)?);
         } else if metadata.is_file() {
@@ -30,18 +64,9 @@ pub(super) fn resolve(given: &[PathBuf], format: Option<FileFormat>) -> Result<(
     let mut found = format;
     for path in files.iter().filter(|_| format.is_none()) {
         let Some(this) = of_name(path) else {
-            if let Some(packed) = packed(path) {
-                return Err(Error::invalid(
-                    SqlState::InvalidParameterValue,
-                    format!("{} is compressed ({packed}), which a load does not read; unpack it first", path.display()),
-                ));
-            }
             return Err(Error::invalid(
                 SqlState::InvalidParameterValue,
-                format!(
-                    "{}: its name does not tell what it holds (.csv, .tsv, .txt, .tbl, .parquet, .arrow, .feather, .ipc, .json, .ndjson, .jsonl); give the format",
-                    path.display()
-                ),
+                format!("{}: its name does not tell what it holds ({ENDINGS}); say it (format)", path.display()),
             ));
         };
         if found.is_some_and(|found| found != this) {
@@ -63,34 +88,33 @@ pub(super) fn resolve(given: &[PathBuf], format: Option<FileFormat>) -> Result<(
 }
 
 /// The format that a file's name tells; `.tbl.1` is a part of a `.tbl`.
-fn of_name(path: &Path) -> Option<FileFormat> {
+pub(crate) fn of_name(path: &Path) -> Option<FileFormat> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let (name, is_packed) = match name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")) {
+        Some(unpacked) => (unpacked, true),
+        None => (&*name, false),
+    };
     let name = match name.rsplit_once('.') {
         Some((rest, part)) if part.bytes().all(|byte| byte.is_ascii_digit()) => rest,
-        _ => name.as_str(),
+        _ => name,
     };
-    match name.rsplit_once('.')?.1 {
+    let format = match name.rsplit_once('.')?.1 {
         "csv" | "tsv" | "txt" => Some(FileFormat::Csv),
         "tbl" => Some(FileFormat::Tbl),
         "parquet" | "pq" => Some(FileFormat::Parquet),
         "arrow" | "arrows" | "feather" | "ipc" => Some(FileFormat::Arrow),
         "json" | "ndjson" | "jsonl" => Some(FileFormat::Json),
         _ => None,
-    }
-}
-
-/// The ending of a compressed file's name.
-fn packed(path: &Path) -> Option<&str> {
-    let ending = path.extension()?.to_str()?;
-    let known = ["gz", "bz2", "xz", "zst", "lz4", "br", "zip"];
-    known.iter().any(|known| ending.eq_ignore_ascii_case(known)).then_some(ending)
+    }?;
+    let is_text = matches!(format, FileFormat::Csv | FileFormat::Tbl | FileFormat::Json);
+    (is_text || !is_packed).then_some(format)
 }
 
 fn in_folder(folder: &Path, format: Option<FileFormat>) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).map_err(|error| io(folder, &error))?;
+    let entries = std::fs::read_dir(folder).map_err(|error| io_error(folder, &error))?;
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|error| io(folder, &error))?.path();
+        let path = entry.map_err(|error| io_error(folder, &error))?.path();
         let fits = of_name(&path).is_some_and(|found| format.is_none_or(|format| format == found));
         if fits && path.is_file() {
             files.push(path);
@@ -116,7 +140,8 @@ mod tests {
         assert_eq!(of("a/b.CSV"), Some(FileFormat::Csv));
         assert_eq!(of("lineitem.tbl.3"), Some(FileFormat::Tbl));
         assert_eq!(of("x.parquet"), Some(FileFormat::Parquet));
-        assert_eq!(of("x.csv.gz"), None);
+        assert_eq!((of("x.csv.gz"), of("x.JSON.zst")), (Some(FileFormat::Csv), Some(FileFormat::Json)));
+        assert_eq!((of("x.parquet.gz"), of("x.gz"), of("x.csv.bz2")), (None, None, None));
         assert_eq!(of("x"), None);
     }
 
@@ -133,9 +158,6 @@ mod tests {
         assert!(resolve(&[folder.path().to_owned()], None).is_err());
         assert!(resolve(&[folder.path().join("missing")], None).expect_err("missing").to_string().contains("missing"));
         assert!(resolve(&[], None).is_err());
-        let packed = folder.path().join("x.csv.gz");
-        std::fs::write(&packed, "x").expect("a file");
-        assert!(resolve(&[packed], None).expect_err("packed").to_string().contains("unpack it first"));
         let device = resolve(&[PathBuf::from("/dev/null")], Some(FileFormat::Csv));
         assert!(device.expect_err("a device").to_string().contains("no regular file"));
     }

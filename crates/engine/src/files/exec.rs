@@ -1,0 +1,253 @@
+//! The operator that reads files: tasks each read parts of them, and parse the columns that are asked for.
+
+use crate::files::rejects::{Reject, Rejects};
+use crate::files::source::FileSource;
+use crate::files::text::{FilePart, Text, TextColumn, TextLane, TextRecords, ValueTypes, lines};
+use crate::{Error, Result};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::stats::Precision;
+use datafusion::common::{ScalarValue, Statistics};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::coop::make_cooperative;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use gingham_storage::Problem;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Batches that a task may be ahead of its reader.
+const WAITING_BATCHES: usize = 2;
+
+/// What is read of which files.
+#[derive(Debug, Clone)]
+pub(super) struct FileScan {
+    pub(super) text: Arc<Text>,
+    /// The columns to parse.
+    pub(super) columns: Arc<[TextColumn]>,
+    /// For each column of the rows its place among those; `None` for the name of the file.
+    pub(super) outputs: Arc<[Option<usize>]>,
+    pub(super) parts: Arc<[FilePart]>,
+    /// Where records go that can't be read, when they are passed over.
+    pub(super) rejects: Option<Rejects>,
+}
+
+/// Reads files.
+#[derive(Debug, Clone)]
+pub(crate) struct FileExec {
+    scan: FileScan,
+    schema: SchemaRef,
+    /// Task `n` reads each part whose number, divided by `tasks`, leaves `n`.
+    tasks: usize,
+    /// Most rows that a task gives.
+    limit: Option<usize>,
+    properties: Arc<PlanProperties>,
+}
+
+impl FileExec {
+    pub(super) fn new(scan: FileScan, schema: SchemaRef, tasks: usize, limit: Option<usize>) -> Self {
+        let tasks = tasks.clamp(1, scan.parts.len().max(1));
+        let properties = properties(&schema, tasks);
+        Self { scan, schema, tasks, limit, properties }
+    }
+
+    /// This one with a task for each part: read one after the other, they give the rows in the order of the files.
+    pub(crate) fn by_portions(&self) -> Self {
+        let tasks = self.scan.parts.len().max(1);
+        Self { tasks, properties: properties(&self.schema, tasks), ..self.clone() }
+    }
+}
+
+fn properties(schema: &SchemaRef, tasks: usize) -> Arc<PlanProperties> {
+    let properties = PlanProperties::new(
+        EquivalenceProperties::new(Arc::clone(schema)),
+        Partitioning::UnknownPartitioning(tasks),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    );
+    Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
+}
+
+impl DisplayAs for FileExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let first = self.scan.text.source(0).path().display();
+        write!(
+            f,
+            "FileExec: file={first}, columns=[{}], parts={}, tasks={}",
+            names.join(", "),
+            self.scan.parts.len(),
+            self.tasks
+        )?;
+        self.limit.map_or(Ok(()), |limit| write!(f, ", limit={limit}"))
+    }
+}
+
+impl ExecutionPlan for FileExec {
+    fn name(&self) -> &str {
+        "FileExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    crate::inputs::reads_nothing!();
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        Some(Arc::new(Self { limit, ..self.clone() }))
+    }
+
+    fn partition_statistics(&self, partition: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
+        let parts = if partition.is_some() { self.tasks } else { 1 };
+        let rows = self.scan.text.about_records() / parts;
+        let statistics = Statistics::new_unknown(&self.schema);
+        Ok(Arc::new(statistics.with_num_rows(Precision::Inexact(self.limit.map_or(rows, |limit| limit.min(rows))))))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
+        let batch_rows = context.session_config().batch_size().max(1);
+        let parts: Vec<FilePart> = self.scan.parts.iter().skip(partition).step_by(self.tasks).cloned().collect();
+        let (scan, schema) = (self.scan.clone(), Arc::clone(&self.schema));
+        let mut left = self.limit.unwrap_or(usize::MAX);
+        let mut receiver = RecordBatchReceiverStream::builder(Arc::clone(&schema), WAITING_BATCHES);
+        let sender = receiver.tx();
+        receiver.spawn_blocking(move || {
+            let mut lane = TextLane::new(Arc::clone(&scan.text), Arc::clone(&scan.columns), ValueTypes::Own, parts);
+            let ended = scan.each(&mut lane, &schema, &mut |batch: RecordBatch| {
+                for at in (0..batch.num_rows()).step_by(batch_rows) {
+                    let rows = batch_rows.min(batch.num_rows() - at).min(left);
+                    left -= rows;
+                    if rows > 0 && sender.blocking_send(Ok(batch.slice(at, rows))).is_err() || left == 0 {
+                        return ControlFlow::Break(());
+                    }
+                }
+                ControlFlow::Continue(())
+            });
+            ended.map_err(|error| DataFusionError::External(Box::new(error)))
+        });
+        Ok(make_cooperative(receiver.build()))
+    }
+}
+
+impl FileScan {
+    /// Gives the records of a lane to `take`, until it has enough.
+    fn each(
+        &self,
+        lane: &mut TextLane,
+        schema: &SchemaRef,
+        take: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
+    ) -> Result<()> {
+        while let Some(records) = lane.next()? {
+            let batch = self.good(records, schema)?;
+            if take(batch).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The records that can be read, as a batch.
+    ///
+    /// # Errors
+    ///
+    /// There are others, which are not to be passed over.
+    fn good(&self, mut records: TextRecords, schema: &SchemaRef) -> Result<RecordBatch> {
+        let rows = records.rows();
+        let source = self.text.source(records.file);
+        let bad_rows = records.misfit_rows();
+        if !records.unreadable.is_empty() || !bad_rows.is_empty() {
+            match &self.rejects {
+                None => return Err(self.first_problem(source, records)?),
+                Some(rejects) => self.reject(source, &mut records, rejects)?,
+            }
+        }
+        let column = |place: &Option<usize>| -> Result<ArrayRef> {
+            match place {
+                Some(place) => Ok(Arc::clone(&records.arrays[*place])),
+                None => {
+                    let name = ScalarValue::Utf8View(Some(source.path().display().to_string()));
+                    Ok(name.to_array_of_size(rows)?)
+                }
+            }
+        };
+        let columns = self.outputs.iter().map(column).collect::<Result<_>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?;
+        if bad_rows.is_empty() {
+            return Ok(batch);
+        }
+        let mut keep = vec![true; rows];
+        bad_rows.iter().for_each(|row| keep[*row] = false);
+        Ok(filter_record_batch(&batch, &BooleanArray::from(keep))?)
+    }
+
+    /// The error of the first record that can't be read, by its line.
+    fn first_problem(&self, source: &FileSource, records: TextRecords) -> Result<Error> {
+        let misfit = records.misfits.into_iter().next();
+        let unreadable = records.unreadable.into_iter().next();
+        let misfit = misfit.map(|(row, column, problem)| (records.starts[row], Some(&self.columns[column]), problem));
+        let first = match (misfit, unreadable.map(|(start, problem)| (start, None, problem))) {
+            (Some(misfit), Some(unreadable)) => {
+                if misfit.0 < unreadable.0 {
+                    misfit
+                } else {
+                    unreadable
+                }
+            }
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return Ok(Error::Internal("no record is bad".to_owned())),
+        };
+        let (start, column, problem) = first;
+        let line = lines(source, &[start])?.first().copied().unwrap_or(0);
+        let place = format!("{}:{line}", source.path().display());
+        Ok(Error::InvalidInput(match column {
+            None => problem.about(place),
+            Some(column) => self.with_advice(column, problem).about(format_args!("{place}, column '{}'", column.name)),
+        }))
+    }
+
+    /// What is wrong with a value, and what to do where its column's type was found by a sample.
+    fn with_advice(&self, column: &TextColumn, problem: Problem) -> Problem {
+        if column.is_given() || self.text.types_are_final() {
+            return problem;
+        }
+        let text = format!(
+            "{}; the type was found by the first {} records: let it be found by all (sample_size = -1), say it (types = \
+             {{'{}': 'VARCHAR'}}), or load the file into a table, which finds it by all",
+            problem.text,
+            self.text.sampled_records(),
+            column.name
+        );
+        Problem { text, ..problem }
+    }
+
+    /// Puts the records that can't be read on the list.
+    fn reject(&self, source: &FileSource, records: &mut TextRecords, rejects: &Rejects) -> Result<()> {
+        records.misfits.dedup_by_key(|(row, ..)| *row);
+        let mut bad: Vec<(u64, Option<usize>, String)> = Vec::new();
+        bad.extend(records.unreadable.drain(..).map(|(start, problem)| (start, None, problem.text)));
+        let misfits = records.misfits.drain(..);
+        bad.extend(misfits.map(|(row, column, problem)| (records.starts[row], Some(column), problem.text)));
+        if rejects.is_full() {
+            rejects.count(bad.len() as u64);
+            return Ok(());
+        }
+        bad.sort_by_key(|(start, ..)| *start);
+        let starts: Vec<u64> = bad.iter().map(|(start, ..)| *start).collect();
+        for ((_, column, error), line) in bad.into_iter().zip(lines(source, &starts)?) {
+            let column = column.map(|column| self.columns[column].name.clone());
+            rejects.add(Reject { file: source.path().display().to_string(), line, column, error });
+        }
+        Ok(())
+    }
+}
