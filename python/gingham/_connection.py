@@ -186,7 +186,7 @@ class Connection:
         """Loads CSV, Parquet, Arrow or JSON files into a table, and gives the number of records. A table that is not there is
         made, in the `layout` that is asked for. A text may be a pattern: `"sales/*.parquet"`.
 
-        Options: layout, schema, header, delimiter, null, date_format, encoding, skip_bad.
+        Options: layout, schema, skip_bad, and those of docs/files.md.
         """
         given = [files] if isinstance(files, str | os.PathLike) else list(files)
         found: list[str] = []

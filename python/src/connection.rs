@@ -1,7 +1,7 @@
 //! A connection: statements with parameters, frames of the program as tables, and loading of files.
 
 use crate::appender::CoreAppender;
-use crate::error::{misuse, raised, unsupported};
+use crate::error::{misuse, raised};
 use crate::from_numpy;
 use crate::from_python::values_of;
 use crate::result::CoreResult;

@@ -191,7 +191,7 @@ def test_files(connection, tmp_path):
     assert connection.load([tmp_path / "part0.parquet"], "t") == 10
     with pytest.raises(gingham.ProgrammingError, match="nosuch"):
         connection.load(f"{tmp_path}/nosuch*.parquet", "t")
-    with pytest.raises(TypeError, match="speed"):
+    with pytest.raises(gingham.DataError, match="speed"):
         connection.load([tmp_path / "part0.parquet"], "t", speed=3)
     assert connection.read_parquet(tmp_path / "part1.parquet").fetchone() == (11, "w")
     (tmp_path / "it's.csv").write_text("n;word\n1;x\n")

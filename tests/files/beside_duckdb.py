@@ -96,7 +96,8 @@ def read(path, options):
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     try:
-        result = connection.execute(f"SELECT * FROM read_csv('{path}'{', ' + options if options else ''})")
+        function = "read_json" if path.suffix == ".json" else "read_csv"
+        result = connection.execute(f"SELECT * FROM {function}('{path}'{', ' + options if options else ''})")
         return [f"{one[0]} {one[1]}" for one in result.description], result.fetchall()
     except Exception as error:  # noqa: BLE001 - whatever it refuses
         return str(error).splitlines()[0], None

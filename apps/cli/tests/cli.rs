@@ -400,10 +400,10 @@ fn files_that_can_not_be_loaded_say_why() {
         ("empty.csv", "is empty"),
         ("header.csv", "give a schema"),
         ("fake.parquet", "can't be read as Parquet"),
-        ("packed.csv", "compressed"),
-        ("unknown.xyz", "give the format"),
+        ("packed.csv", "can't be unpacked as gzip"),
+        ("unknown.xyz", "say it (format)"),
         ("other.tbl", "give a schema"),
-        ("x.csv.gz", "unpack it first"),
+        ("x.csv.gz", "can't be unpacked as gzip"),
         ("folder", "folder without files"),
     ] {
         let run = place.run(&["db", "load", file, "--into", "t"]);

@@ -94,7 +94,7 @@ impl Tables {
     }
 
     fn read<'a>(
-        named: Named,
+        named: NamedTables,
         lookup: Arc<dyn Lookup>,
         views: &'a mut Views,
     ) -> Pin<Box<dyn Future<Output = Result<Self>> + Send + 'a>> {
@@ -162,7 +162,7 @@ pub(super) fn name_of(table: &Table) -> Option<ObjectName> {
 
 /// What a tree names.
 #[derive(Default)]
-struct Named {
+struct NamedTables {
     tables: Vec<TableReference>,
     /// Calls that read files, with their texts.
     files: Vec<(String, FileCall)>,
@@ -173,7 +173,7 @@ fn text_of_call(name: &ObjectName, arguments: &[FunctionArg]) -> String {
     format!("{name}({})", arguments.join(", "))
 }
 
-impl Named {
+impl NamedTables {
     fn call(&mut self, name: &ObjectName, arguments: &[FunctionArg]) -> Result<()> {
         if let Some(call) = file_call(name, arguments) {
             self.files.push((text_of_call(name, arguments), call?));
@@ -197,7 +197,7 @@ impl Named {
     }
 }
 
-impl Visit for Named {
+impl Visit for NamedTables {
     fn query(&mut self, query: &mut Query) -> Result<()> {
         self.body(&query.body)
     }
@@ -215,8 +215,8 @@ impl Visit for Named {
 
 /// Every name of a table in a tree, and every call that reads files. Names of WITH queries are among them: they may be tables' names
 /// as well.
-fn named(tree: &mut impl SyntaxTree) -> Result<Named> {
-    let mut found = Named::default();
+fn named(tree: &mut impl SyntaxTree) -> Result<NamedTables> {
+    let mut found = NamedTables::default();
     tree.walk(&mut found)?;
     Ok(found)
 }

@@ -1,8 +1,11 @@
 //! The operator that reads files: tasks each read parts of them, and parse the columns that are asked for.
 
+use crate::files::folders::FolderColumns;
+use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes};
 use crate::files::rejects::{Reject, Rejects};
+use crate::files::set::{FileLane, FileSet};
 use crate::files::source::FileSource;
-use crate::files::text::{FilePart, Text, TextColumn, TextLane, TextRecords, ValueTypes, lines};
+use crate::files::text::lines;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
@@ -27,14 +30,26 @@ const WAITING_BATCHES: usize = 2;
 /// What is read of which files.
 #[derive(Debug, Clone)]
 pub(super) struct FileScan {
-    pub(super) text: Arc<Text>,
+    pub(super) files: FileSet,
     /// The columns to parse.
-    pub(super) columns: Arc<[TextColumn]>,
-    /// For each column of the rows its place among those; `None` for the name of the file.
-    pub(super) outputs: Arc<[Option<usize>]>,
+    pub(super) columns: Arc<[FileColumn]>,
+    /// What each column of the rows is.
+    pub(super) outputs: Arc<[FileOutput]>,
+    pub(super) folders: Arc<FolderColumns>,
     pub(super) parts: Arc<[FilePart]>,
     /// Where records go that can't be read, when they are passed over.
     pub(super) rejects: Option<Rejects>,
+}
+
+/// A column of the rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FileOutput {
+    /// The parsed column of that number.
+    Parsed(usize),
+    /// The folder's value of that number.
+    Folder(usize),
+    /// The name of the file.
+    FileName,
 }
 
 /// Reads files.
@@ -76,7 +91,7 @@ fn properties(schema: &SchemaRef, tasks: usize) -> Arc<PlanProperties> {
 impl DisplayAs for FileExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        let first = self.scan.text.source(0).path().display();
+        let first = self.scan.files.source(0).path().display();
         write!(
             f,
             "FileExec: file={first}, columns=[{}], parts={}, tasks={}",
@@ -109,7 +124,7 @@ impl ExecutionPlan for FileExec {
 
     fn partition_statistics(&self, partition: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
         let parts = if partition.is_some() { self.tasks } else { 1 };
-        let rows = self.scan.text.about_records() / parts;
+        let rows = self.scan.files.about_records() / parts;
         let statistics = Statistics::new_unknown(&self.schema);
         Ok(Arc::new(statistics.with_num_rows(Precision::Inexact(self.limit.map_or(rows, |limit| limit.min(rows))))))
     }
@@ -122,7 +137,7 @@ impl ExecutionPlan for FileExec {
         let mut receiver = RecordBatchReceiverStream::builder(Arc::clone(&schema), WAITING_BATCHES);
         let sender = receiver.tx();
         receiver.spawn_blocking(move || {
-            let mut lane = TextLane::new(Arc::clone(&scan.text), Arc::clone(&scan.columns), ValueTypes::Own, parts);
+            let mut lane = scan.files.lane(&scan.columns, ValueTypes::Own, false, parts);
             let ended = scan.each(&mut lane, &schema, &mut |batch: RecordBatch| {
                 for at in (0..batch.num_rows()).step_by(batch_rows) {
                     let rows = batch_rows.min(batch.num_rows() - at).min(left);
@@ -143,7 +158,7 @@ impl FileScan {
     /// Gives the records of a lane to `take`, until it has enough.
     fn each(
         &self,
-        lane: &mut TextLane,
+        lane: &mut FileLane,
         schema: &SchemaRef,
         take: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     ) -> Result<()> {
@@ -161,9 +176,9 @@ impl FileScan {
     /// # Errors
     ///
     /// There are others, which are not to be passed over.
-    fn good(&self, mut records: TextRecords, schema: &SchemaRef) -> Result<RecordBatch> {
+    fn good(&self, mut records: FileRecords, schema: &SchemaRef) -> Result<RecordBatch> {
         let rows = records.rows();
-        let source = self.text.source(records.file);
+        let source = self.files.source(records.file);
         let bad_rows = records.misfit_rows();
         if !records.unreadable.is_empty() || !bad_rows.is_empty() {
             match &self.rejects {
@@ -171,10 +186,11 @@ impl FileScan {
                 Some(rejects) => self.reject(source, &mut records, rejects)?,
             }
         }
-        let column = |place: &Option<usize>| -> Result<ArrayRef> {
-            match place {
-                Some(place) => Ok(Arc::clone(&records.arrays[*place])),
-                None => {
+        let column = |output: &FileOutput| -> Result<ArrayRef> {
+            match output {
+                FileOutput::Parsed(place) => Ok(Arc::clone(&records.arrays[*place])),
+                FileOutput::Folder(column) => self.folders.repeated(*column, records.file, rows),
+                FileOutput::FileName => {
                     let name = ScalarValue::Utf8View(Some(source.path().display().to_string()));
                     Ok(name.to_array_of_size(rows)?)
                 }
@@ -192,7 +208,7 @@ impl FileScan {
     }
 
     /// The error of the first record that can't be read, by its line.
-    fn first_problem(&self, source: &FileSource, records: TextRecords) -> Result<Error> {
+    fn first_problem(&self, source: &FileSource, records: FileRecords) -> Result<Error> {
         let misfit = records.misfits.into_iter().next();
         let unreadable = records.unreadable.into_iter().next();
         let misfit = misfit.map(|(row, column, problem)| (records.starts[row], Some(&self.columns[column]), problem));
@@ -217,22 +233,22 @@ impl FileScan {
     }
 
     /// What is wrong with a value, and what to do where its column's type was found by a sample.
-    fn with_advice(&self, column: &TextColumn, problem: Problem) -> Problem {
-        if column.is_given() || self.text.types_are_final() {
+    fn with_advice(&self, column: &FileColumn, problem: Problem) -> Problem {
+        if column.is_given() || self.files.types_are_final() {
             return problem;
         }
         let text = format!(
             "{}; the type was found by the first {} records: let it be found by all (sample_size = -1), say it (types = \
              {{'{}': 'VARCHAR'}}), or load the file into a table, which finds it by all",
             problem.text,
-            self.text.sampled_records(),
+            self.files.sampled_records(),
             column.name
         );
         Problem { text, ..problem }
     }
 
     /// Puts the records that can't be read on the list.
-    fn reject(&self, source: &FileSource, records: &mut TextRecords, rejects: &Rejects) -> Result<()> {
+    fn reject(&self, source: &FileSource, records: &mut FileRecords, rejects: &Rejects) -> Result<()> {
         records.misfits.dedup_by_key(|(row, ..)| *row);
         let mut bad: Vec<(u64, Option<usize>, String)> = Vec::new();
         bad.extend(records.unreadable.drain(..).map(|(start, problem)| (start, None, problem.text)));

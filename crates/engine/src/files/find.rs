@@ -110,24 +110,35 @@ pub(crate) fn of_name(path: &Path) -> Option<FileFormat> {
     (is_text || !is_packed).then_some(format)
 }
 
+/// The files of a known format in a folder and the folders in it, but not in hidden ones.
 fn in_folder(folder: &Path, format: Option<FileFormat>) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).map_err(|error| io_error(folder, &error))?;
     let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| io_error(folder, &error))?.path();
-        let fits = of_name(&path).is_some_and(|found| format.is_none_or(|format| format == found));
-        if fits && path.is_file() {
-            files.push(path);
-        }
-    }
+    add_folder(folder, format, &mut files)?;
     if files.is_empty() {
         return Err(Error::invalid(
-            SqlState::InvalidParameterValue,
-            format!("{} is a folder without files that can be loaded", folder.display()),
+            SqlState::UndefinedFile,
+            format!("{} is a folder without files that can be read", folder.display()),
         ));
     }
     files.sort();
     Ok(files)
+}
+
+fn add_folder(folder: &Path, format: Option<FileFormat>, files: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = std::fs::read_dir(folder).map_err(|error| io_error(folder, &error))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| io_error(folder, &error))?;
+        let (path, name) = (entry.path(), entry.file_name());
+        if name.to_string_lossy().starts_with(['.', '_']) {
+            continue;
+        }
+        if path.is_dir() {
+            add_folder(&path, format, files)?;
+        } else if of_name(&path).is_some_and(|found| format.is_none_or(|format| format == found)) && path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,8 +6,13 @@
 //! | `options` | how files are read |
 //! | `call` | `read_csv(…)` in FROM |
 //! | `find` | which files, and what they hold |
+//! | `folders` | folders called `name=value` as columns |
 //! | `source`, `encoding` | the bytes of a file as UTF-8 |
+//! | `values/` | how values are written, and arrays of their types |
 //! | `text/` | delimited text |
+//! | `json/` | JSON objects |
+//! | `records` | columns, and records as readers give them |
+//! | `set` | files of any of these formats |
 //! | `table`, `exec` | files as a table of a query |
 //! | `rejects` | records that were passed over |
 
@@ -15,17 +20,25 @@ mod call;
 mod encoding;
 mod exec;
 pub(crate) mod find;
+mod folders;
+mod json;
 mod options;
+mod records;
 mod rejects;
+mod set;
 mod source;
 mod table;
 mod text;
+mod values;
 
 pub use options::{Compression, FileFormat, OptionValue, ReadOptions};
 
 pub(crate) use call::{FileCall, file_call, file_functions};
 pub(crate) use exec::FileExec;
+pub(crate) use json::Json;
+pub(crate) use records::{FileColumn, FileRecords, ValueTypes};
 pub(crate) use rejects::Rejects;
-pub(crate) use source::{FileSource, SourceReader, io_error};
-pub(crate) use table::FileTable;
-pub(crate) use text::{FilePart, Text, TextColumn, TextLane, TextRecords, ValueTypes, lines as text_lines};
+pub(crate) use set::FileSet;
+pub(crate) use source::{FileSource, io_error};
+pub(crate) use table::{FileTable, FoundFiles};
+pub(crate) use text::lines as text_lines;

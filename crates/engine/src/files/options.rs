@@ -181,8 +181,6 @@ pub(crate) const NAMES: &[&str] = &[
 
 /// Options that only delimited text has.
 const OF_TEXT: &[&str] = &[
-    "all_varchar",
-    "columns",
     "comment",
     "dateformat",
     "decimal_separator",
@@ -193,11 +191,9 @@ const OF_TEXT: &[&str] = &[
     "null_padding",
     "nullstr",
     "quote",
-    "sample_size",
     "skip",
     "thousands",
     "timestampformat",
-    "types",
 ];
 
 /// The names by which other systems and older builds know options.
@@ -216,7 +212,17 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 ];
 
 impl ReadOptions {
-    /// Sets the option `name`. `auto_detect` and the like, which ask for what is done anyway, are taken where they say true.
+    /// Sets the option `name`. `auto_detect`, which asks for what is done anyway, is taken where it says true.
+    ///
+    /// ```
+    /// use gingham::load::ReadOptions;
+    ///
+    /// let mut options = ReadOptions::default();
+    /// options.set("sep", &"tab".into())?;
+    /// assert_eq!(options.delimiter, Some(b'\t'));
+    /// assert!(options.set("headr", &"true".into()).is_err());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -281,24 +287,26 @@ impl ReadOptions {
             return self.check_text();
         }
         let empty = Self { format: self.format, ..Self::default() };
-        let of_text = Self { filename: false, union_by_name: false, hive_partitioning: None, ..self.clone() };
-        let unpacked = format == FileFormat::Json;
-        let rest = match unpacked {
-            true => Self {
+        let several = Self { filename: false, union_by_name: false, hive_partitioning: None, ..self.clone() };
+        let rest = match format {
+            FileFormat::Json => Self {
                 compression: Compression::Auto,
                 encoding: None,
                 ignore_errors: false,
                 sample_size: None,
-                ..of_text
+                all_varchar: false,
+                columns: Vec::new(),
+                types: Vec::new(),
+                ..several
             },
-            false => of_text,
+            _ => several,
         };
         match rest == empty {
             true => Ok(()),
             false => Err(Error::invalid(
                 SqlState::InvalidParameterValue,
                 format!(
-                    "{} files take none of the options of delimited text ({})",
+                    "{} files have an option that only delimited text takes; these are {}",
                     name_of(format),
                     OF_TEXT.join(", ")
                 ),
@@ -328,7 +336,8 @@ impl ReadOptions {
                 ),
             ));
         }
-        if !self.columns.is_empty() && !(self.names.is_empty() && self.types.is_empty()) {
+        let says_some = !self.names.is_empty() || !self.types.is_empty();
+        if says_some && !self.columns.is_empty() {
             return Err(Error::invalid(
                 SqlState::InvalidParameterValue,
                 "columns says names and types of all columns; give it, or names and types, not both".to_owned(),
@@ -506,7 +515,13 @@ mod tests {
         let both = ReadOptions { delimiter: Some(b';'), comment: Some(b';'), ..Default::default() };
         assert_eq!(both.check(FileFormat::Csv).unwrap_err().to_string(), "';' is given as both delim and comment");
         let skipping = ReadOptions { skip: Some(1), ..Default::default() };
-        assert!(skipping.check(FileFormat::Parquet).unwrap_err().to_string().starts_with("Parquet files take none"));
+        assert!(
+            skipping
+                .check(FileFormat::Parquet)
+                .unwrap_err()
+                .to_string()
+                .starts_with("Parquet files have an option that only")
+        );
         let several = ReadOptions { filename: true, format: Some(FileFormat::Parquet), ..Default::default() };
         assert!(several.check(FileFormat::Parquet).is_ok());
     }

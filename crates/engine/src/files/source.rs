@@ -32,6 +32,18 @@ enum Packing {
     Zstd,
 }
 
+impl Packing {
+    /// An error of reading what is packed so.
+    fn told(self, error: io::Error) -> io::Error {
+        let name = match self {
+            Self::Plain => return error,
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        };
+        io::Error::new(error.kind(), format!("it can't be unpacked as {name}: {error}"))
+    }
+}
+
 /// A file of text.
 #[derive(Debug, Clone)]
 pub(crate) struct FileSource {
@@ -115,7 +127,7 @@ impl FileSource {
             true => unpacked,
             false => Box::new(DecodedText::new(unpacked, self.encoding)),
         };
-        let mut reader = SourceReader { bytes: SourceBytes::Stream(BlockReader::of(text)?), consumed };
+        let mut reader = SourceReader { bytes: SourceBytes::Stream(BlockReader::of(text, self.packing)?), consumed };
         let skipped = io::copy(&mut (&mut reader).take(start), &mut io::sink()).map_err(failed)?;
         match skipped == start {
             true => Ok(reader),
@@ -188,24 +200,24 @@ struct BlockReader {
 }
 
 impl BlockReader {
-    fn of(stream: Box<dyn Read + Send>) -> Result<Self> {
+    fn of(stream: Box<dyn Read + Send>, packing: Packing) -> Result<Self> {
         let (sender, blocks) = sync_channel(AHEAD);
         let named = std::thread::Builder::new().name("gingham-unpack".to_owned());
-        let started = named.spawn(move || read_ahead(stream, &sender));
+        let started = named.spawn(move || read_ahead(stream, packing, &sender));
         started.map_err(|error| Error::Io(format!("starting a thread that reads a file: {error}")))?;
         Ok(Self { blocks, block: Vec::new(), at: 0 })
     }
 }
 
 /// Hands on the blocks of a stream until it ends, fails, or nobody takes them.
-fn read_ahead(mut stream: Box<dyn Read + Send>, sender: &SyncSender<io::Result<Vec<u8>>>) {
+fn read_ahead(mut stream: Box<dyn Read + Send>, packing: Packing, sender: &SyncSender<io::Result<Vec<u8>>>) {
     loop {
         let mut block = Vec::with_capacity(BLOCK_BYTES);
         let read = guarded(|| Ok::<_, Error>((&mut stream).take(BLOCK_BYTES as u64).read_to_end(&mut block)));
         let item = match read {
             Ok(Ok(0)) => return,
             Ok(Ok(_)) => Ok(block),
-            Ok(Err(error)) => Err(error),
+            Ok(Err(error)) => Err(packing.told(error)),
             Err(error) => Err(io::Error::other(error.to_string())),
         };
         let ends = item.is_err();

@@ -1,10 +1,12 @@
 //! Files as a table of a query.
 
-use crate::files::exec::{FileExec, FileScan};
+use crate::files::exec::{FileExec, FileOutput, FileScan};
 use crate::files::find;
+use crate::files::folders::FolderColumns;
 use crate::files::options::{FileFormat, ReadOptions};
+use crate::files::records::{FileColumn, FilePart};
 use crate::files::rejects::Rejects;
-use crate::files::text::{FilePart, Text, TextColumn};
+use crate::files::set::FileSet;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
@@ -20,28 +22,44 @@ const PART_BYTES: u64 = 4 << 20;
 /// The column that says which file a record is from.
 const FILE_NAME: &str = "filename";
 
+/// What is found at a name.
+pub(crate) enum FoundFiles {
+    /// Files of text.
+    Text(FileTable),
+    /// Files of columns, which DataFusion reads.
+    Columns(FileFormat),
+}
+
 /// Files that a query reads in place.
 #[derive(Debug)]
 pub(crate) struct FileTable {
     schema: SchemaRef,
-    text: Arc<Text>,
+    files: FileSet,
     /// Columns of the files, which the schema has first.
-    columns: Arc<[TextColumn]>,
+    columns: Arc<[FileColumn]>,
+    /// Those that the schema has next.
+    folders: Arc<FolderColumns>,
     rejects: Option<Rejects>,
 }
 
 impl FileTable {
-    /// Looks at files. Blocks: keep it off the threads that drive queries.
     pub(crate) fn open(
         paths: &[PathBuf],
         format: FileFormat,
         options: &ReadOptions,
         rejects: &Rejects,
     ) -> Result<Self> {
-        let text = Text::open(paths, options, format == FileFormat::Tbl, None)?;
-        let columns: Arc<[TextColumn]> = text.columns()?.into();
-        let field = |column: &TextColumn| Field::new(&column.name, column.logical_type().to_arrow(), true);
+        let files = FileSet::open(paths, format, options, None)?;
+        let columns: Arc<[FileColumn]> = files.columns()?.into();
+        let field = |column: &FileColumn| Field::new(&column.name, column.logical_type().to_arrow(), true);
         let mut fields: Vec<Field> = columns.iter().map(field).collect();
+        let mut folders = FolderColumns::of(paths, options.hive_partitioning)?;
+        // What the files have themselves is meant.
+        while let Some(same) = folders.names.iter().position(|name| columns.iter().any(|own| own.name == *name)) {
+            folders.remove(same);
+        }
+        let in_folders = folders.names.iter().zip(&folders.types);
+        fields.extend(in_folders.map(|(name, own)| Field::new(name, own.logical_type.to_arrow(), true)));
         if options.filename {
             if columns.iter().any(|column| column.name == FILE_NAME) {
                 let text =
@@ -51,15 +69,20 @@ impl FileTable {
             fields.push(Field::new(FILE_NAME, DataType::Utf8View, false));
         }
         let rejects = options.ignore_errors.then(|| rejects.begun());
-        Ok(Self { schema: Arc::new(Schema::new(fields)), text: Arc::new(text), columns, rejects })
+        Ok(Self { schema: Arc::new(Schema::new(fields)), files, columns, folders: Arc::new(folders), rejects })
     }
 
-    /// Looks at the files of a pattern, or of a path.
-    pub(crate) fn find(patterns: &[String], options: &ReadOptions, rejects: &Rejects) -> Result<Self> {
+    /// Looks at the files at `patterns`.
+    pub(crate) fn find(patterns: &[String], options: &ReadOptions, rejects: &Rejects) -> Result<FoundFiles> {
         let paths = find::matching(patterns)?;
         let (paths, format) = find::resolve(&paths, options.format)?;
         options.check(format)?;
-        Self::open(&paths, format, options, rejects)
+        match format {
+            FileFormat::Csv | FileFormat::Tbl | FileFormat::Json => {
+                Self::open(&paths, format, options, rejects).map(FoundFiles::Text)
+            }
+            FileFormat::Parquet | FileFormat::Arrow => Ok(FoundFiles::Columns(format)),
+        }
     }
 }
 
@@ -84,15 +107,15 @@ impl TableProvider for FileTable {
         let positions = projection.unwrap_or(&all);
         let tasks = state.config().target_partitions().max(1);
         let part_bytes = if tasks == 1 || limit.is_some() { u64::MAX } else { PART_BYTES };
-        let text = Arc::clone(&self.text);
+        let files = self.files.clone();
         // Where quotes may hide the ends of lines, all of the file is looked at.
-        let parts = tokio::task::spawn_blocking(move || text.parts(part_bytes));
+        let parts = tokio::task::spawn_blocking(move || files.parts(part_bytes));
         let parts: Vec<FilePart> = parts.await.unwrap_or_else(|error| Err(Error::of_task(error)))?;
         let scan = FileScan {
-            text: Arc::clone(&self.text),
+            files: self.files.clone(),
             columns: positions.iter().filter_map(|position| self.columns.get(*position).cloned()).collect(),
-            // The name of the file stands behind the columns, whatever a projection's order is.
-            outputs: outputs(positions, self.columns.len()),
+            outputs: self.outputs(positions),
+            folders: Arc::clone(&self.folders),
             parts: parts.into(),
             rejects: self.rejects.clone(),
         };
@@ -101,14 +124,19 @@ impl TableProvider for FileTable {
     }
 }
 
-/// For each column of a scan its place among the parsed ones; `None` for the name of the file.
-fn outputs(positions: &[usize], columns: usize) -> Arc<[Option<usize>]> {
-    let mut parsed = 0;
-    let output = |position: &usize| {
-        (*position < columns).then(|| {
-            parsed += 1;
-            parsed - 1
-        })
-    };
-    positions.iter().map(output).collect()
+impl FileTable {
+    /// What the columns at `positions` are.
+    fn outputs(&self, positions: &[usize]) -> Arc<[FileOutput]> {
+        let (columns, folders) = (self.columns.len(), self.folders.names.len());
+        let mut parsed = 0;
+        let output = |position: &usize| match *position {
+            position if position < columns => {
+                parsed += 1;
+                FileOutput::Parsed(parsed - 1)
+            }
+            position if position < columns + folders => FileOutput::Folder(position - columns),
+            _ => FileOutput::FileName,
+        };
+        positions.iter().map(output).collect()
+    }
 }

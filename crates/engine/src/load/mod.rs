@@ -4,30 +4,29 @@
 //! | file | what |
 //! |---|---|
 //! | `target` | the table, and which of its columns the files fill |
-//! | `text` | delimited text into the table |
+//! | `records` | records of text and JSON into the table |
 //! | `columnar` | Parquet and Arrow IPC |
-//! | `json` | one object a line |
+//! | `json` | which columns the fields of objects fill |
 //! | `sink` | records into the table; bad ones on a list |
 //! | `tpch` | columns of TPC-H's tables |
 
 mod columnar;
 mod json;
+mod records;
 mod sink;
 mod target;
 #[cfg(test)]
 mod tests;
-mod text;
 mod tpch;
 
 pub use crate::files::{Compression, FileFormat, OptionValue, ReadOptions};
 
-use crate::files::{FileSource, Text, TextColumn, find};
+use crate::files::{FileColumn, FileSet, FileSource, find};
 use crate::session::StatementContext;
 use crate::statements::dml::ingest::Ingest;
 use crate::{Error, Result};
 use columnar::Columnar;
 use gingham_storage::{LogicalType, SqlState, TableDefinition};
-use json::Json;
 use sink::Sink;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -103,9 +102,8 @@ pub(crate) fn load_files(
     let destination = target::find(context, options, format, &files[0])?;
     let load = Load { context, files, options, listed };
     match format {
-        FileFormat::Csv | FileFormat::Tbl => load.text(&destination, format == FileFormat::Tbl),
+        FileFormat::Csv | FileFormat::Tbl | FileFormat::Json => load.text(&destination, format),
         FileFormat::Parquet | FileFormat::Arrow => load.columnar(&destination, format),
-        FileFormat::Json => load.json(&destination),
     }
 }
 
@@ -118,7 +116,8 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    fn text(&self, destination: &Destination, tbl: bool) -> Result<LoadReport> {
+    /// Files of text.
+    fn text(&self, destination: &Destination, format: FileFormat) -> Result<LoadReport> {
         let existing = match destination {
             Destination::Existing(target) => Some(&*target.table.definition),
             Destination::Given(table) => Some(&table.definition),
@@ -126,45 +125,64 @@ impl Load<'_> {
         };
         let names = existing.map(|table| table.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
         let known = self.listed.or(names.as_deref());
-        let mut text = Arc::new(Text::open(&self.files, &self.options.read, tbl, known)?);
-        let sources: Vec<FileSource> = (0..self.files.len()).map(|file| text.source(file).clone()).collect();
+        let mut files = FileSet::open(&self.files, format, &self.options.read, known)?;
+        let sources = files.sources();
         loop {
-            let own = text.columns()?;
+            let own = files.columns()?;
             let (definition, provisional) = match destination {
                 Destination::Inferred(table) => {
-                    if !text.has_records() && own.iter().any(|column| !column.is_given()) {
-                        return Err(Error::invalid(
-                            SqlState::BadCopyFileFormat,
-                            format!(
-                                "{} has a header but no records, so the types of its columns can't be told: give a schema",
-                                self.files[0].display()
-                            ),
-                        ));
-                    }
+                    self.require_records(&files, &own)?;
                     let columns = own.iter().map(|column| (column.name.clone(), column.logical_type().clone()));
                     let definition = table.with_columns(self.context, self.options, columns)?;
-                    (definition, !text.types_are_final())
+                    (definition, !files.types_are_final())
                 }
                 Destination::Existing(target) => (TableDefinition::clone(&target.table.definition), false),
                 Destination::Given(table) => (table.definition.clone(), false),
             };
-            let filled = target::matched(&definition, text.header(), text.width(), self.listed)?;
-            let columns: Arc<[TextColumn]> = match destination {
+            let (filled, columns) = self.filled(&files, &definition)?;
+            let columns: Arc<[FileColumn]> = match destination {
                 Destination::Inferred(_) => own.into(),
-                _ => text.columns_as(&filled, &types_of(&definition, &filled)?).into(),
+                _ => columns.into(),
             };
-            let loaded = self.run(destination, definition, &filled, (&sources, text.bytes()), |threads, sink| {
-                text::load(&text, &columns, provisional, threads, sink)
+            let others = self.listed.is_some();
+            let loaded = self.run(destination, definition, &filled, (&sources, files.bytes()), |threads, sink| {
+                records::load(&files, &columns, (provisional, others), threads, sink)
             })?;
             match loaded {
                 Some(report) => return Ok(report),
-                None => {
-                    let text = Arc::get_mut(&mut text);
-                    let text = text.ok_or_else(|| Error::Internal("a lane of a load is still at work".to_owned()))?;
-                    text.read_types(&|| self.context.cancel.check(), None)?;
-                }
+                None => files = files.read_types(&|| self.context.cancel.check())?,
             }
         }
+    }
+
+    /// Refuses to guess the types of a table without a record.
+    fn require_records(&self, files: &FileSet, columns: &[FileColumn]) -> Result<()> {
+        if files.sampled_records() > 0 || columns.iter().all(FileColumn::is_given) && !columns.is_empty() {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            SqlState::BadCopyFileFormat,
+            format!(
+                "{} has no records, so the types of its columns can't be told: give a schema",
+                self.files[0].display()
+            ),
+        ))
+    }
+
+    /// The columns of a table that files fill, and how they are parsed.
+    fn filled(&self, files: &FileSet, definition: &TableDefinition) -> Result<(Vec<String>, Vec<FileColumn>)> {
+        Ok(match files {
+            FileSet::Text(text) => {
+                let filled = target::matched(definition, text.header(), text.width(), self.listed)?;
+                let columns = text.columns_as(&filled, &types_of(definition, &filled)?);
+                (filled, columns)
+            }
+            FileSet::Json(json) => {
+                let filled = json::filled(json, definition, self.listed)?;
+                let columns = json::columns(json, definition, &filled);
+                (filled, columns)
+            }
+        })
     }
 
     fn columnar(&self, destination: &Destination, format: FileFormat) -> Result<LoadReport> {
@@ -189,30 +207,6 @@ impl Load<'_> {
             source.load(threads, sink).map(|()| true)
         })?;
         loaded.ok_or_else(|| Error::Internal("a load of columns was asked to begin again".to_owned()))
-    }
-
-    fn json(&self, destination: &Destination) -> Result<LoadReport> {
-        let definition = match destination {
-            Destination::Existing(target) => TableDefinition::clone(&target.table.definition),
-            Destination::Given(table) => table.definition.clone(),
-            Destination::Inferred(table) => {
-                return Err(Error::invalid(
-                    SqlState::InvalidParameterValue,
-                    format!(
-                        "{} is JSON, whose columns are not inferred, and table '{}' does not exist: give a schema, or create it",
-                        self.files[0].display(),
-                        table.definition.name
-                    ),
-                ));
-            }
-        };
-        let source = Json::open(&self.files, &self.options.read)?;
-        let filled = source.columns(&definition, self.listed)?;
-        let loaded =
-            self.run(destination, definition.clone(), &filled, (source.sources(), source.bytes()), |_, sink| {
-                source.load(&definition, &filled, self.listed.is_some(), sink).map(|()| true)
-            })?;
-        loaded.ok_or_else(|| Error::Internal("a load of JSON was asked to begin again".to_owned()))
     }
 
     /// Has `work` put the records into the table, then commits. `None`, and nothing done, when `work` gives false.

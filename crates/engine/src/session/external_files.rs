@@ -1,10 +1,14 @@
-//! Files that `SELECT … FROM 'file'` reads in place.
+//! Files that `SELECT … FROM 'file'` reads in place: text by the readers of `files`, columns by DataFusion.
 
-use crate::files::{FileFormat, FileTable, ReadOptions, find};
+use crate::files::{FileFormat, FileTable, FoundFiles, ReadOptions, find};
 use crate::session::{Session, blocking};
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
-use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl};
+use datafusion::datasource::file_format::FileFormat as ListedFormat;
+use datafusion::datasource::file_format::arrow::ArrowFormat;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use futures::TryStreamExt;
 use gingham_storage::SqlState;
@@ -79,20 +83,42 @@ pub(crate) async fn files(
     session: &Session,
 ) -> Result<Arc<dyn TableProvider>> {
     patterns.iter().try_for_each(|path| local(path))?;
-    let format = options.format.or_else(|| find::of_name(Path::new(&patterns[0])));
-    if matches!(format, Some(FileFormat::Csv | FileFormat::Tbl)) {
-        let rejects = session.rejects.clone();
-        let table = blocking(move || FileTable::find(&patterns, &options, &rejects)).await?;
-        return Ok(Arc::new(table));
+    let (own, options, rejects) = (patterns.clone(), options, session.rejects.clone());
+    let (found, options) = blocking(move || Ok((FileTable::find(&own, &options, &rejects)?, options))).await?;
+    let format = match found {
+        FoundFiles::Text(table) => return Ok(Arc::new(table)),
+        FoundFiles::Columns(format) => format,
+    };
+    if options.filename {
+        return Err(Error::Unsupported("filename is an option of delimited text and JSON only".to_owned()));
     }
-    let path = &patterns[0];
     let state = &session.state().0;
-    if !exists(path) {
-        return Err(Error::invalid(SqlState::UndefinedFile, format!("file '{path}' does not exist")));
+    let mut urls = Vec::with_capacity(patterns.len());
+    for path in &patterns {
+        let url = url(path)?;
+        require_rows(path, &url, state).await?;
+        urls.push(url);
     }
-    let url = url(path)?;
-    require_rows(path, &url, state).await?;
-    let config = ListingTableConfig::new(url).infer_options(state).await?;
-    let config = config.infer_partitions_from_path(state).await?.infer_schema(state).await?;
+    let listing = ListingOptions::new(listed_format(format, state));
+    // A folder may have other files too; a file is meant whatever its name ends in.
+    let ending = if patterns.iter().all(|path| path.ends_with('/')) { listing.format.get_ext() } else { String::new() };
+    let config =
+        ListingTableConfig::new_with_multi_paths(urls).with_listing_options(listing.with_file_extension(ending));
+    let config = config.infer_partitions_from_path(state).await?;
+    let config = config.infer_schema(state).await.map_err(|error| match error {
+        DataFusionError::ParquetError(error) => {
+            let text = format!("{} can't be read as Parquet: {error}", patterns.join(", "));
+            Error::invalid(SqlState::BadCopyFileFormat, text)
+        }
+        other => other.into(),
+    })?;
     Ok(Arc::new(ListingTable::try_new(config)?))
+}
+
+/// How DataFusion reads files of columns.
+fn listed_format(format: FileFormat, state: &SessionState) -> Arc<dyn ListedFormat> {
+    match format {
+        FileFormat::Arrow => Arc::new(ArrowFormat),
+        _ => Arc::new(ParquetFormat::default().with_options(state.default_table_options().parquet)),
+    }
 }

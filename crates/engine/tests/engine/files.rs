@@ -1,4 +1,4 @@
-//! Files that a query reads in place: names that look like patterns, patterns, and files with nothing in them.
+//! Files that a query reads in place: names that look like patterns, patterns, several files, large ones, and mistakes.
 
 use crate::{connect, failure, rows};
 
@@ -33,4 +33,153 @@ fn what_is_not_there_or_has_nothing_in_it_is_refused_by_name() {
     for name in ["none.csv", "none*.csv", "[n].csv", "none/*.parquet"] {
         assert_eq!(refused(name), "58P01", "{name}");
     }
+}
+
+/// A folder with a file, and its path as SQL has it.
+fn file(name: &str, bytes: impl AsRef<[u8]>) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).expect("a file");
+    let path = path.display().to_string();
+    (folder, path)
+}
+
+#[test]
+fn every_record_is_read_once_and_in_order() {
+    use std::io::Write as _;
+    const ROWS: i64 = 150_000;
+    let plain: String = (0..ROWS).map(|row| format!("{row},{} {row},{}\n", "text".repeat(17), row % 7)).collect();
+    let quoted: String = (0..ROWS).map(|row| format!("{row},\"{}\n{row}\",{}\n", "text".repeat(17), row % 7)).collect();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(plain.as_bytes()).expect("packed");
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(plain.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let files = [
+        ("plain.csv", plain.clone().into_bytes()),
+        ("quoted.csv", quoted.into_bytes()),
+        ("packed.csv.gz", gzip.finish().expect("packed")),
+        ("utf16.csv", utf16),
+        (
+            "objects.json",
+            (0..ROWS)
+                .map(|row| format!("{{\"column1\":{row},\"column3\":{}}}\n", row % 7))
+                .collect::<String>()
+                .into_bytes(),
+        ),
+    ];
+    let connection = connect();
+    for (name, bytes) in files {
+        let (_folder, path) = file(name, bytes);
+        for threads in [1, 2, 7] {
+            connection.execute(&format!("SET gingham.threads = {threads}")).expect("a setting");
+            let sums = format!("SELECT count(*), count(DISTINCT column1), sum(column1), sum(column3) FROM '{path}'");
+            let thirds: i64 = (0..ROWS).map(|row| row % 7).sum();
+            let expected = format!("{ROWS}|{ROWS}|{}|{thirds}", ROWS * (ROWS - 1) / 2);
+            assert_eq!(rows(&connection, &sums), [expected], "{name}, {threads}");
+            assert_eq!(rows(&connection, &format!("SELECT count(*) FROM '{path}'")), [ROWS.to_string()]);
+            let all = rows(&connection, &format!("SELECT column1 FROM '{path}' WHERE column3 < 6"));
+            let expected = (0..ROWS).filter(|row| row % 7 < 6).map(|row| row.to_string());
+            assert!(all.iter().cloned().eq(expected), "{name}, {threads}: the order");
+            let first = rows(&connection, &format!("SELECT column1 FROM '{path}' LIMIT 2 OFFSET 1"));
+            assert_eq!(first, ["1", "2"], "{name}, {threads}");
+        }
+    }
+}
+
+#[test]
+fn a_type_that_changes_behind_the_sample_is_an_error_by_line() {
+    let text: String = (0..900_000).map(|row| format!("{row},x\n")).collect();
+    let (_folder, path) = file("late.csv", format!("n,s\n{text}n/a,y\n1,z\n"));
+    let connection = connect();
+    let error = failure(&connection, &format!("SELECT sum(n) FROM '{path}'")).to_string();
+    assert!(
+        error.contains(
+            "late.csv:900002, column 'n': value 'n/a' is not a valid BIGINT; the type was found by the first"
+        )
+    );
+    assert!(error.contains("sample_size = -1") && error.contains("types = {'n': 'VARCHAR'}"), "{error}");
+    // Who does not ask for the column does not hear of it.
+    assert_eq!(rows(&connection, &format!("SELECT count(*), count(DISTINCT s) FROM '{path}'")), ["900002|3"]);
+    let all = format!("SELECT max(n) FROM read_csv('{path}', sample_size = -1)");
+    assert_eq!(rows(&connection, &all), ["n/a"]);
+    assert_eq!(rows(&connection, &format!("SELECT max(n) FROM read_csv('{path}', sample_size = 1000000)")), ["n/a"]);
+    let given = format!("SELECT count(n) FROM read_csv('{path}', types = {{'n': 'BIGINT'}}, ignore_errors = true)");
+    assert_eq!(rows(&connection, &given), ["900001"]);
+    let rejects = rows(&connection, "SELECT line, column_name, error FROM gingham_rejects");
+    assert_eq!(rejects, ["900002|n|value 'n/a' is not a valid BIGINT"]);
+}
+
+#[test]
+fn several_files_are_one_table() {
+    let (connection, folder) = (connect(), tempfile::tempdir().expect("a folder"));
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    };
+    write("a.csv", "n,price\n1,2.5\n");
+    write("b.csv", "n,paid\n2,true\n");
+    write("c.csv", "n,price\n3,text\n");
+    let error = failure(&connection, &format!("SELECT * FROM '{}'", path("[ab].csv"))).to_string();
+    assert!(error.contains("b.csv does not have the columns of") && error.contains("union_by_name"), "{error}");
+    let union = format!(
+        "SELECT n, price, paid, filename LIKE '%b.csv' FROM read_csv('{}', union_by_name = true, filename = true)",
+        path("[ab].csv")
+    );
+    assert_eq!(rows(&connection, &union), ["1|2.5||false", "2||true|true"]);
+    let listed = format!("SELECT n, price FROM read_csv(['{}', '{}'])", path("a.csv"), path("c.csv"));
+    assert_eq!(rows(&connection, &listed), ["1|2.5", "3|text"]);
+    for (year, town) in [(2024, "Oslo"), (2025, "New%20York")] {
+        write(&format!("sales/year={year}/town={town}/part.csv"), &format!("n\n{year}\n"));
+    }
+    write("sales/_log/x.csv", "no,such,columns\n");
+    let folders = format!("SELECT n, year, town FROM '{}/' ORDER BY 1", path("sales"));
+    assert_eq!(rows(&connection, &folders), ["2024|2024|Oslo", "2025|2025|New York"]);
+    let without =
+        format!("SELECT * FROM read_csv('{}', hive_partitioning = false) ORDER BY 1", path("sales/*/*/*.csv"));
+    assert_eq!(rows(&connection, &without), ["2024", "2025"]);
+    write("y.csv", "n\n1\n");
+    let refused = format!(
+        "SELECT * FROM read_csv(['{}', '{}'], hive_partitioning = true)",
+        path("y.csv"),
+        path("sales/year=2024/town=Oslo/part.csv")
+    );
+    assert!(failure(&connection, &refused).to_string().contains("folders of the same names"));
+    write("x.csv", "n,filename\n1,2\n");
+    let twice = failure(&connection, &format!("SELECT * FROM read_csv('{}', filename = true)", path("x.csv")));
+    assert!(twice.to_string().contains("has a column 'filename' already"), "{twice}");
+    connection
+        .execute(&format!("CREATE EXTERNAL TABLE s (n INT) STORED AS CSV PARTITIONED BY (year, town) LOCATION '{}/' OPTIONS ('format.has_header' 'true')", path("sales")))
+        .expect("an external table");
+    assert_eq!(rows(&connection, "SELECT sum(n), count(DISTINCT town) FROM s"), ["4049|2"]);
+}
+
+#[test]
+fn mistakes_in_options_are_named() {
+    let connection = connect();
+    let (_folder, path) = file("a.csv", "a,b\n1,2\n");
+    let refused = |arguments: &str| failure(&connection, &format!("SELECT * FROM read_csv({arguments})")).to_string();
+    for (arguments, expected) in [
+        (format!("'{path}', headr = true"), "read_csv: there is no option 'headr'; did you mean 'header'?"),
+        (format!("'{path}', header = 'perhaps'"), "option 'header' is true or false, not 'perhaps'"),
+        (format!("'{path}', delim = chr(59)"), "option 'delim' is chr(59), which is no constant"),
+        (format!("'{path}', true"), "true is no option; write name = value"),
+        (format!("'{path}', types = {{'c': 'INT'}}"), "types: there is no column 'c'"),
+        (format!("'{path}', types = {{'a': 'NUMBER8'}}"), "'a'"),
+        (format!("'{path}', types = ['INT', 'INT', 'INT']"), "types gives 3 types, but there are 2 columns"),
+        (format!("'{path}', columns = {{'a': 'INT'}}"), "columns gives 1 names and types, but the records of"),
+        (format!("'{path}', names = ['x', 'y', 'z']"), "names gives 3 names"),
+        (format!("'{path}', names = ['b']"), "would have two columns 'b'"),
+        (format!("'{path}', encoding = 'ebcdic'"), "encoding 'ebcdic' is not known; there are utf-8"),
+        (format!("'{path}', dateformat = 'DD.MM.YYYY'"), "is not a date format; write it as strftime does"),
+        (format!("'{path}', delim = ',', comment = ','"), "',' is given as both delim and comment"),
+        (format!("'{path}', format = 'parquet'"), "can't be read as Parquet"),
+        ("7".to_owned(), "file '7' does not exist"),
+        ("header = true".to_owned(), "the first argument is a file"),
+    ] {
+        let error = refused(&arguments);
+        assert!(error.contains(expected), "{arguments}: {error}");
+    }
+    let error = failure(&connection, "SELECT * FROM read_cvs('a.csv')").to_string();
+    assert!(error.contains("did you mean 'read_csv'?"), "{error}");
 }

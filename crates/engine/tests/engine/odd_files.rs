@@ -231,7 +231,8 @@ fn odd_files_are_read_alike_everywhere() {
         let path: PathBuf = folder.path().join(&case.name);
         std::fs::write(&path, case.bytes()).expect("a file");
         let options = case.field("options").map(|options| format!(", {options}")).unwrap_or_default();
-        let called = read(&connection, &format!("read_csv('{}'{options})", path.display()), folder.path());
+        let function = if case.name.ends_with(".json") { "read_json" } else { "read_csv" };
+        let called = read(&connection, &format!("{function}('{}'{options})", path.display()), folder.path());
         if options.is_empty() {
             let named = read(&connection, &format!("'{}'", path.display()), folder.path());
             assert_eq!(named, called, "{}: FROM 'file' and read_csv", case.name);

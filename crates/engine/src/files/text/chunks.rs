@@ -12,32 +12,32 @@ use std::path::PathBuf;
 /// Bytes read at a time: within reach of the second-level cache while the columns are parsed one after the other.
 const BUFFER_BYTES: usize = 256 << 10;
 /// Most bytes of a record.
-pub(in crate::files) const RECORD_BYTES: usize = 64 << 20;
+pub(crate) const RECORD_BYTES: usize = 64 << 20;
 
 const _: () = assert!(RECORD_BYTES * 2 <= MAX_BUFFER);
 
 /// A buffer's records.
 #[derive(Debug, Default)]
-pub(in crate::files) struct ChunkRecords {
+pub(crate) struct ChunkRecords {
     /// Fields of all records that can be read, one record after the other.
-    pub(in crate::files) fields: Vec<CsvField>,
+    pub(crate) fields: Vec<CsvField>,
     /// Where each of them begins in the file.
-    pub(in crate::files) starts: Vec<u64>,
+    pub(crate) starts: Vec<u64>,
     /// Where those begin that can't be read or have the wrong number of fields, and why.
-    pub(in crate::files) bad: Vec<(u64, String)>,
+    pub(crate) bad: Vec<(u64, String)>,
 }
 
 /// How many fields the records of a file have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::files) struct Width {
+pub(crate) struct Width {
     /// Fields of a record.
-    pub(in crate::files) fields: usize,
+    pub(crate) fields: usize,
     /// A record with fewer has NULL in the others.
-    pub(in crate::files) padded: bool,
+    pub(crate) padded: bool,
 }
 
 /// A part of a file, from the beginning of a record to that of another, or the file's end.
-pub(in crate::files) struct Chunks {
+pub(crate) struct Chunks {
     reader: SourceReader,
     path: PathBuf,
     dialect: Dialect,
@@ -54,7 +54,7 @@ pub(in crate::files) struct Chunks {
 
 impl Chunks {
     /// Opens the part `range` of a file.
-    pub(in crate::files) fn open(source: &FileSource, range: Range<u64>, dialect: Dialect) -> Result<Self> {
+    pub(crate) fn open(source: &FileSource, range: Range<u64>, dialect: Dialect) -> Result<Self> {
         let reader = source.reader(range.start)?;
         let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let buffer = vec![0; BUFFER_BYTES.min(length.saturating_add(1))];
@@ -63,22 +63,22 @@ impl Chunks {
     }
 
     /// Bytes of the file that were read so far of a text that can't be read in parts.
-    pub(in crate::files) fn consumed(&self) -> u64 {
+    pub(crate) fn consumed(&self) -> u64 {
         self.reader.consumed()
     }
 
     /// The bytes that the fields of the last records lie in.
-    pub(in crate::files) fn buffer(&self) -> &[u8] {
+    pub(crate) fn buffer(&self) -> &[u8] {
         &self.buffer
     }
 
     /// Where the next record begins in the file.
-    pub(in crate::files) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.offset + self.at as u64
     }
 
     /// Reads on and cuts the buffer's records of `width` fields into `records`; false at the end.
-    pub(in crate::files) fn next(&mut self, width: Width, records: &mut ChunkRecords) -> Result<bool> {
+    pub(crate) fn next(&mut self, width: Width, records: &mut ChunkRecords) -> Result<bool> {
         (records.fields, records.starts, records.bad) = Default::default();
         loop {
             self.fill()?;
@@ -174,12 +174,7 @@ fn wrong_width(fields: usize, width: usize) -> String {
 }
 
 /// Cuts the part `range` of a file into at most `parts` of about the same length, each beginning with a record.
-pub(in crate::files) fn split(
-    source: &FileSource,
-    range: Range<u64>,
-    parts: u64,
-    dialect: Dialect,
-) -> Result<Vec<Range<u64>>> {
+pub(crate) fn split(source: &FileSource, range: Range<u64>, parts: u64, dialect: Dialect) -> Result<Vec<Range<u64>>> {
     let length = range.end - range.start;
     let wanted: Vec<u64> = (1..parts).map(|part| range.start + length * part / parts).collect();
     let mut cuts = match (wanted.last(), dialect.quote) {

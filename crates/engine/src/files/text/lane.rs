@@ -1,65 +1,21 @@
 //! Records of parts of files as arrays: a buffer at a time, column by column, and those that can't be read beside them.
 
 use crate::Result;
+use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes};
 use crate::files::text::chunks::{ChunkRecords, Chunks};
-use crate::files::text::classify::FoundType;
-use crate::files::text::parse::{self, BufferFields, FieldText, FieldType, UnparsedField};
-use crate::files::text::{FilePart, Text};
-use crate::sql::column_types::type_of_text;
-use arrow::array::{ArrayRef, new_null_array};
+use crate::files::text::delimited::DelimitedText;
+use crate::files::text::parse::{self, BufferFields, FieldText};
+use crate::files::values::typed::{UnparsedField, typed};
+use arrow::array::new_null_array;
 use arrow::datatypes::DataType;
-use gingham_storage::{LogicalType, Problem, SqlState};
+use gingham_storage::{Problem, SqlState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A column of delimited files.
-#[derive(Debug, Clone)]
-pub(crate) struct TextColumn {
-    /// Its number among the columns of the files.
-    index: usize,
-    pub(crate) name: String,
-    field_type: FieldType,
-    /// An option says its type.
-    is_given: bool,
-}
-
-impl TextColumn {
-    pub(super) fn new(index: usize, name: &str, found: FoundType) -> Self {
-        let field_type = FieldType { logical_type: found.logical_type, order: found.order };
-        Self { index, name: name.to_owned(), field_type, is_given: false }
-    }
-
-    /// Gives it the type of that name.
-    pub(super) fn set_type(&mut self, type_name: &str) -> Result<()> {
-        self.field_type.logical_type = type_of_text(&self.name, type_name)?;
-        self.is_given = true;
-        Ok(())
-    }
-
-    /// Its type.
-    pub(crate) fn logical_type(&self) -> &LogicalType {
-        &self.field_type.logical_type
-    }
-
-    /// Whether an option says its type, which was not found by a sample then.
-    pub(crate) fn is_given(&self) -> bool {
-        self.is_given
-    }
-}
-
-/// What becomes of values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ValueTypes {
-    /// Arrays near to the columns' types, which a table converts on.
-    Near,
-    /// Arrays of the columns' types.
-    Own,
-}
-
 /// Reads parts of files one after the other.
 pub(crate) struct TextLane {
-    text: Arc<Text>,
-    columns: Arc<[TextColumn]>,
+    text: Arc<DelimitedText>,
+    columns: Arc<[FileColumn]>,
     types: ValueTypes,
     parts: VecDeque<FilePart>,
     /// The part that is read.
@@ -69,26 +25,10 @@ pub(crate) struct TextLane {
     position: u64,
 }
 
-/// A buffer's records.
-pub(crate) struct TextRecords {
-    /// The number of their file.
-    pub(crate) file: usize,
-    /// A column each.
-    pub(crate) arrays: Vec<ArrayRef>,
-    /// Where each record begins, in bytes of the file's text.
-    pub(crate) starts: Vec<u64>,
-    /// Those that can't be read, which the arrays do not have: where they begin, and why.
-    pub(crate) unreadable: Vec<(u64, Problem)>,
-    /// Values that are none of their column's type, NULL in the arrays: the record's number, the column's, and why.
-    pub(crate) misfits: Vec<(usize, usize, Problem)>,
-    /// Bytes of the file that were read for them.
-    pub(crate) bytes: u64,
-}
-
 impl TextLane {
     pub(crate) fn new(
-        text: Arc<Text>,
-        columns: Arc<[TextColumn]>,
+        text: Arc<DelimitedText>,
+        columns: Arc<[FileColumn]>,
         types: ValueTypes,
         parts: impl IntoIterator<Item = FilePart>,
     ) -> Self {
@@ -97,7 +37,7 @@ impl TextLane {
     }
 
     /// The next records; `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<TextRecords>> {
+    pub(crate) fn next(&mut self) -> Result<Option<FileRecords>> {
         loop {
             if self.current.is_none() {
                 let Some(part) = self.parts.pop_front() else { return Ok(None) };
@@ -116,7 +56,7 @@ impl TextLane {
     }
 
     /// The columns of the records in the buffer.
-    fn parsed(&mut self) -> Result<TextRecords> {
+    fn parsed(&mut self) -> Result<FileRecords> {
         let Some((file, chunks)) = &self.current else {
             return Err(crate::Error::Internal("there is no buffer of records".to_owned()));
         };
@@ -137,7 +77,7 @@ impl TextLane {
             };
             arrays.push(match self.types {
                 ValueTypes::Near => array,
-                ValueTypes::Own => parse::typed(array, column.logical_type(), &mut bad)?,
+                ValueTypes::Own => typed(array, column.logical_type(), &mut bad)?,
             });
             misfits.extend(
                 bad.into_iter()
@@ -150,7 +90,7 @@ impl TextLane {
             unreadable.into_iter().map(|(start, why)| (start, Problem::new(SqlState::BadCopyFileFormat, why)));
         let position = if own.source.length().is_some() { chunks.position() } else { chunks.consumed() };
         let bytes = position - std::mem::replace(&mut self.position, position);
-        Ok(TextRecords {
+        Ok(FileRecords {
             file: *file,
             arrays,
             starts: std::mem::take(&mut self.records.starts),
@@ -158,19 +98,5 @@ impl TextLane {
             misfits,
             bytes,
         })
-    }
-}
-
-impl TextRecords {
-    /// The number of records in the arrays.
-    pub(crate) fn rows(&self) -> usize {
-        self.starts.len()
-    }
-
-    /// Records with a value that is none of its column's type, each once, in order.
-    pub(crate) fn misfit_rows(&self) -> Vec<usize> {
-        let mut rows: Vec<usize> = self.misfits.iter().map(|(row, ..)| *row).collect();
-        rows.dedup();
-        rows
     }
 }

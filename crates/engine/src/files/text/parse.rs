@@ -4,39 +4,33 @@
 //! table's own conversion parses. A value that can't be parsed becomes NULL and is reported with its row.
 
 use crate::Result;
-use crate::casts::{Failing, convert, decimal_of_text};
-use crate::files::text::dates::{DayOrder, iso_date, iso_timestamp, ordered_date, ordered_timestamp};
-use crate::files::text::format::{DateFormat, TextFormat};
+use crate::casts::decimal_of_text;
 use crate::files::text::split::{CsvField, Dialect, FieldForm};
+use crate::files::values::classify::FieldType;
+use crate::files::values::dates::{DayOrder, iso_date, iso_timestamp, ordered_date, ordered_timestamp};
+use crate::files::values::format::{DateFormat, TextFormat};
+use crate::files::values::typed::{UnparsedField, shown};
 use crate::temporal::{At, at_of};
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int64Builder,
-    StringViewBuilder, TimestampMicrosecondBuilder,
+    ArrayRef, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int64Builder, StringViewBuilder,
+    TimestampMicrosecondBuilder,
 };
 use arrow::datatypes::TimeUnit;
 use gingham_storage::{LogicalType, SqlState, Unit};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The type that a field is parsed as.
-#[derive(Debug, Clone)]
-pub(in crate::files) struct FieldType {
-    pub(in crate::files) logical_type: LogicalType,
-    /// How its dates are written, where they are not ISO and no format says it.
-    pub(in crate::files) order: Option<DayOrder>,
-}
-
 /// How the fields of a file are read.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::files) struct FieldText<'a> {
-    pub(in crate::files) dialect: &'a Dialect,
-    pub(in crate::files) format: &'a TextFormat,
+pub(crate) struct FieldText<'a> {
+    pub(crate) dialect: &'a Dialect,
+    pub(crate) format: &'a TextFormat,
 }
 
 impl FieldText<'_> {
     /// The text of a field; `None` when it is not UTF-8.
     #[inline]
-    pub(in crate::files) fn text<'a>(&self, bytes: &'a [u8], form: FieldForm) -> Option<Cow<'a, str>> {
+    pub(crate) fn text<'a>(&self, bytes: &'a [u8], form: FieldForm) -> Option<Cow<'a, str>> {
         match form {
             FieldForm::Escaped => String::from_utf8(self.dialect.unescaped(bytes)).ok().map(Cow::Owned),
             FieldForm::Bare | FieldForm::Quoted => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
@@ -44,25 +38,17 @@ impl FieldText<'_> {
     }
 }
 
-/// A field that can't be parsed: row among those given, and why, with the value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::files) struct UnparsedField {
-    pub(in crate::files) row: usize,
-    pub(in crate::files) state: SqlState,
-    pub(in crate::files) problem: String,
-}
-
 /// The fields of a buffer's records: `width` fields each, one record after the other.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::files) struct BufferFields<'a> {
-    pub(in crate::files) buffer: &'a [u8],
-    pub(in crate::files) fields: &'a [CsvField],
-    pub(in crate::files) width: usize,
-    pub(in crate::files) text: FieldText<'a>,
+pub(crate) struct BufferFields<'a> {
+    pub(crate) buffer: &'a [u8],
+    pub(crate) fields: &'a [CsvField],
+    pub(crate) width: usize,
+    pub(crate) text: FieldText<'a>,
 }
 
 /// Parses field `column` of each record. The array has the type nearest to `field_type` that a table's conversion takes.
-pub(in crate::files) fn column(
+pub(crate) fn column(
     records: &BufferFields<'_>,
     column: usize,
     field_type: &FieldType,
@@ -83,19 +69,19 @@ pub(in crate::files) fn column(
         }
         LogicalType::Int(_) | LogicalType::UInt(8 | 16 | 32) => {
             let mut builder = Int64Builder::with_capacity(rows);
-            let parse = |text: &[u8]| integer(&*numbers.plain(text)?);
+            let parse = |text: &[u8]| integer(&numbers.plain(text)?);
             parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
             Arc::new(builder.finish())
         }
         LogicalType::Float64 | LogicalType::Float32 => {
             let mut builder = Float64Builder::with_capacity(rows);
-            let parse = |text: &[u8]| float(&*numbers.plain(text)?);
+            let parse = |text: &[u8]| float(&numbers.plain(text)?);
             parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
             Arc::new(builder.finish())
         }
         LogicalType::Decimal { precision, scale } if *scale >= 0 => {
             let mut builder = Decimal128Builder::with_capacity(rows).with_precision_and_scale(*precision, *scale)?;
-            let parse = |text: &[u8]| decimal(&*numbers.plain(text)?, *precision, *scale);
+            let parse = |text: &[u8]| decimal(&numbers.plain(text)?, *precision, *scale);
             parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
             Arc::new(builder.finish())
         }
@@ -125,49 +111,6 @@ pub(in crate::files) fn column(
     Ok(parsed)
 }
 
-/// Values of [`column`] as the type itself: what has no place in it is a misfit.
-pub(in crate::files) fn typed(
-    values: ArrayRef,
-    logical_type: &LogicalType,
-    misfits: &mut Vec<UnparsedField>,
-) -> Result<ArrayRef> {
-    let wanted = logical_type.to_arrow();
-    let converted = match *values.data_type() == wanted {
-        true => Arc::clone(&values),
-        false => convert(&values, &wanted, Failing::Null)?,
-    };
-    let shown_at = |row: usize| {
-        let text = convert(&values.slice(row, 1), &arrow::datatypes::DataType::Utf8View, Failing::Null);
-        text.ok().and_then(|text| text.as_string_view_opt().map(|text| shown(text.value(0)))).unwrap_or_default()
-    };
-    if converted.null_count() > values.null_count() {
-        for row in (0..values.len()).filter(|row| converted.is_null(*row) && values.is_valid(*row)) {
-            let (state, what) = match values.data_type().is_numeric() {
-                true => (SqlState::NumericValueOutOfRange, "does not fit"),
-                false => (SqlState::InvalidTextRepresentation, "is not a valid"),
-            };
-            misfits.push(UnparsedField {
-                row,
-                state,
-                problem: format!("value {} {what} {logical_type}", shown_at(row)),
-            });
-        }
-    }
-    if let (LogicalType::Varchar(Some(most)) | LogicalType::Char(most), Some(texts)) =
-        (logical_type, converted.as_string_view_opt())
-    {
-        let is_fixed = matches!(logical_type, LogicalType::Char(_));
-        for (row, text) in texts.iter().enumerate() {
-            let text = text.map(|text| if is_fixed { text.trim_end_matches(' ') } else { text });
-            if text.is_some_and(|text| text.chars().count() > *most as usize) {
-                let problem = format!("value {} is too long for {logical_type}", shown_at(row));
-                misfits.push(UnparsedField { row, state: SqlState::StringDataRightTruncation, problem });
-            }
-        }
-    }
-    Ok(converted)
-}
-
 struct Column<'a, F> {
     buffer: &'a [u8],
     fields: F,
@@ -185,7 +128,7 @@ impl<'a, F: Iterator<Item = &'a CsvField>> Column<'a, F> {
     ) {
         for (row, field) in self.fields.enumerate() {
             let bytes = field.of(self.buffer);
-            if self.text.format.is_null(bytes, field.form, false) {
+            if self.text.format.is_null(bytes, field.form != FieldForm::Bare, false) {
                 push(None);
                 continue;
             }
@@ -207,7 +150,7 @@ impl<'a, F: Iterator<Item = &'a CsvField>> Column<'a, F> {
         let mut builder = StringViewBuilder::with_capacity(rows);
         for (row, field) in self.fields.enumerate() {
             let bytes = field.of(self.buffer);
-            if self.text.format.is_null(bytes, field.form, is_text) {
+            if self.text.format.is_null(bytes, field.form != FieldForm::Bare, is_text) {
                 builder.append_null();
                 continue;
             }
@@ -226,14 +169,6 @@ impl<'a, F: Iterator<Item = &'a CsvField>> Column<'a, F> {
             }
         }
         builder.finish()
-    }
-}
-
-/// A value between quotes, cut when it is long.
-fn shown(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        None => format!("'{text}'"),
-        Some((end, _)) => format!("'{}…'", &text[..end]),
     }
 }
 

@@ -3,10 +3,10 @@
 
 use crate::files::encoding::likely;
 use crate::files::options::ReadOptions;
-use crate::files::text::classify::Types;
-use crate::files::text::format::{NumberFormat, TextFormat};
 use crate::files::text::parse::FieldText;
 use crate::files::text::split::{CsvField, Dialect, FieldForm, SplitOutcome};
+use crate::files::values::classify::Types;
+use crate::files::values::format::{NumberFormat, TextFormat};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 use memchr::memchr;
@@ -21,33 +21,33 @@ const PREAMBLE_LINES: usize = 50;
 
 /// What the caller knows already.
 #[derive(Debug, Clone)]
-pub(in crate::files) struct KnownFormat<'a> {
-    pub(in crate::files) options: &'a ReadOptions,
+pub(crate) struct KnownFormat<'a> {
+    pub(crate) options: &'a ReadOptions,
     /// What an earlier file has; otherwise the options say it, or it is sniffed.
-    pub(in crate::files) delimiter: Option<u8>,
-    pub(in crate::files) header: Option<bool>,
+    pub(crate) delimiter: Option<u8>,
+    pub(crate) header: Option<bool>,
     /// TPC-H's format.
-    pub(in crate::files) tbl: bool,
+    pub(crate) tbl: bool,
     /// Columns of the table, when it exists.
-    pub(in crate::files) columns: Option<&'a [String]>,
+    pub(crate) columns: Option<&'a [String]>,
 }
 
 /// What was found.
 #[derive(Debug, Clone)]
-pub(in crate::files) struct Sniffed {
-    pub(in crate::files) dialect: Dialect,
+pub(crate) struct Sniffed {
+    pub(crate) dialect: Dialect,
     /// How values are written.
-    pub(in crate::files) format: TextFormat,
+    pub(crate) format: TextFormat,
     /// Names of the header, unique and not empty.
-    pub(in crate::files) header: Option<Vec<String>>,
+    pub(crate) header: Option<Vec<String>>,
     /// Fields of a record.
-    pub(in crate::files) width: usize,
+    pub(crate) width: usize,
     /// Where the first record (behind the header) begins.
-    pub(in crate::files) start: usize,
+    pub(crate) start: usize,
     /// For each column the types that all its values in the sample allow.
-    pub(in crate::files) types: Vec<Types>,
+    pub(crate) types: Vec<Types>,
     /// Records of the sample (behind the header).
-    pub(in crate::files) records: usize,
+    pub(crate) records: usize,
 }
 
 /// Fields of records, `Vec` by `Vec`.
@@ -65,7 +65,7 @@ struct Sample<'a> {
 
 /// Looks at the beginning of a file; `whole` says that it is all of it. `name` is for errors. `None` when no record ends
 /// within the sample, so that a longer one is needed.
-pub(in crate::files) fn sniff(
+pub(crate) fn sniff(
     name: &str,
     bytes: &[u8],
     whole: bool,
@@ -354,10 +354,10 @@ fn classify(buffer: &[u8], records: &SampleRecords, width: usize, padded: bool, 
 }
 
 /// Takes away the types that a record's values don't allow.
-pub(in crate::files) fn narrow(buffer: &[u8], record: &[CsvField], types: &mut [Types], format: &TextFormat) {
+pub(crate) fn narrow(buffer: &[u8], record: &[CsvField], types: &mut [Types], format: &TextFormat) {
     for (field, types) in record.iter().zip(types) {
         let bytes = field.of(buffer);
-        if !types.is_text() && !format.is_null(bytes, field.form, false) {
+        if !types.is_text() && !format.is_null(bytes, field.form != FieldForm::Bare, false) {
             *types = types.and(Types::of(bytes.trim_ascii(), format));
         }
     }

@@ -8,27 +8,27 @@ use memchr::{memchr, memchr2};
 
 /// How the text of a file is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::files) struct Dialect {
+pub(crate) struct Dialect {
     /// What separates fields.
-    pub(in crate::files) delimiter: u8,
+    pub(crate) delimiter: u8,
     /// What quotes a field (nothing does in TPC-H's format).
-    pub(in crate::files) quote: Option<u8>,
+    pub(crate) quote: Option<u8>,
     /// What stands before a quote that is meant inside of a quoted field: the quote itself, or another character, which then
     /// stands before itself too.
-    pub(in crate::files) escape: u8,
+    pub(crate) escape: u8,
     /// What begins a line that is no record.
-    pub(in crate::files) comment: Option<u8>,
+    pub(crate) comment: Option<u8>,
     /// Blanks round an unquoted field are not part of it.
-    pub(in crate::files) trim: bool,
+    pub(crate) trim: bool,
     /// A delimiter ends the last field of a record (TPC-H's format).
-    pub(in crate::files) terminated: bool,
+    pub(crate) terminated: bool,
     /// A blank line is a record of one empty field, as it must be where records have one field.
-    pub(in crate::files) blank: bool,
+    pub(crate) blank: bool,
 }
 
 /// How a field was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::files) enum FieldForm {
+pub(crate) enum FieldForm {
     /// As it is.
     Bare,
     /// Between quotes, which are not part of the range.
@@ -39,16 +39,16 @@ pub(in crate::files) enum FieldForm {
 
 /// A field: a range of the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::files) struct CsvField {
-    pub(in crate::files) start: u32,
-    pub(in crate::files) end: u32,
-    pub(in crate::files) form: FieldForm,
+pub(crate) struct CsvField {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) form: FieldForm,
 }
 
 impl CsvField {
     /// The bytes of the field.
     #[inline]
-    pub(in crate::files) fn of<'a>(&self, buffer: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn of<'a>(&self, buffer: &'a [u8]) -> &'a [u8] {
         &buffer[self.start as usize..self.end as usize]
     }
 
@@ -59,7 +59,7 @@ impl CsvField {
 
 /// What [`Dialect::record`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::files) enum SplitOutcome {
+pub(crate) enum SplitOutcome {
     /// A record; the next one begins at `next`.
     Record {
         next: usize,
@@ -76,24 +76,18 @@ const UNCLOSED: &str = "a quoted field is not closed";
 const TEXT_AFTER_QUOTE: &str = "text follows a closing quote; a quote inside a quoted field is written twice";
 
 /// Most bytes of a buffer, so that a field's place fits 32 bits.
-pub(in crate::files) const MAX_BUFFER: usize = 1 << 30;
+pub(crate) const MAX_BUFFER: usize = 1 << 30;
 
 impl Dialect {
     /// Fields between delimiters, as RFC 4180 has them.
-    pub(in crate::files) const fn of(delimiter: u8, quote: Option<u8>) -> Self {
+    pub(crate) const fn of(delimiter: u8, quote: Option<u8>) -> Self {
         let escape = if let Some(quote) = quote { quote } else { b'"' };
         Self { delimiter, quote, escape, comment: None, trim: false, terminated: false, blank: false }
     }
 
     /// Cuts the record that begins at `start` of `buffer`, appending its fields to `fields` (which get nothing unless a
     /// record is found). `last` says that the file ends with the buffer.
-    pub(in crate::files) fn record(
-        &self,
-        buffer: &[u8],
-        start: usize,
-        last: bool,
-        fields: &mut Vec<CsvField>,
-    ) -> SplitOutcome {
+    pub(crate) fn record(&self, buffer: &[u8], start: usize, last: bool, fields: &mut Vec<CsvField>) -> SplitOutcome {
         let at = self.record_start(buffer, start);
         if at >= buffer.len() || self.is_comment(buffer, at) {
             return if last { SplitOutcome::End } else { SplitOutcome::More };
@@ -123,7 +117,7 @@ impl Dialect {
 
     /// Where the record begins that is found from `start` on: behind comments, and blank lines that are no records. A comment
     /// that goes on behind the buffer is not skipped.
-    pub(in crate::files) fn record_start(&self, buffer: &[u8], start: usize) -> usize {
+    pub(crate) fn record_start(&self, buffer: &[u8], start: usize) -> usize {
         let mut at = start;
         loop {
             match buffer.get(at) {
@@ -248,7 +242,7 @@ impl Dialect {
     }
 
     /// The text of a field between quotes with its escapes taken out.
-    pub(in crate::files) fn unescaped(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn unescaped(&self, bytes: &[u8]) -> Vec<u8> {
         let mut plain = Vec::with_capacity(bytes.len());
         let mut rest = bytes;
         while let Some(at) = memchr(self.escape, rest) {

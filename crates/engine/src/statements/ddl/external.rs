@@ -1,15 +1,18 @@
-//! Files and folders read in place by DataFusion: CREATE EXTERNAL TABLE, for this session, and names of files in FROM.
+//! Files and folders under a name of this session: CREATE EXTERNAL TABLE.
 
-use crate::session::external_files::{exists, local};
+use crate::files::ReadOptions;
+use crate::session::external_files::{exists, files, local};
 use crate::session::{Outcome, StatementContext};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::{Error, Result};
-use datafusion::catalog::SchemaProvider;
+use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::common::TableReference;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::logical_expr::{CreateExternalTable as PlannedExternalTable, DdlStatement, LogicalPlan};
 use datafusion::sql::parser::{CreateExternalTable, Statement as DataFusionStatement};
+use datafusion::sql::sqlparser::ast::Ident;
 use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
+use std::sync::Arc;
 
 /// Runs CREATE EXTERNAL TABLE.
 pub(crate) async fn create(context: &StatementContext, statement: CreateExternalTable) -> Result<Outcome> {
@@ -35,6 +38,9 @@ pub(crate) async fn create(context: &StatementContext, statement: CreateExternal
             return Err(Error::invalid(SqlState::DuplicateTable, format!("external table '{name}' already exists")));
         }
     }
+    let in_folders = |name: &Ident| statement.table_partition_cols.iter().any(|folder| *folder == fold(name));
+    let declared = statement.columns.iter().filter(|column| !in_folders(&column.name));
+    let declared = declared.map(|column| (fold(&column.name), column.data_type.to_string())).collect();
     let plan = context.plan(DataFusionStatement::CreateExternalTable(statement), None).await?;
     let LogicalPlan::Ddl(DdlStatement::CreateExternalTable(command)) = plan else {
         return Err(Error::Internal("CREATE EXTERNAL TABLE was planned as something else".into()));
@@ -47,22 +53,54 @@ pub(crate) async fn create(context: &StatementContext, statement: CreateExternal
             format!("external table '{name}': there is no file or folder at '{location}'"),
         ));
     }
-    let factory = context.state.table_factories().get(&file_type).ok_or_else(|| {
+    let table: Arc<dyn TableProvider> = match file_type.as_str() {
+        "CSV" | "JSON" => text_files(context, declared, &command).await?,
+        _ => other_files(context, &name, &file_type, &command).await?,
+    };
+    externals.deregister_table(&name.table)?;
+    externals.register_table(name.table.clone(), table)?;
+    Ok(Outcome::Done)
+}
+
+/// Files of another kind, which DataFusion reads.
+async fn other_files(
+    context: &StatementContext,
+    name: &TableName,
+    file_type: &str,
+    command: &PlannedExternalTable,
+) -> Result<Arc<dyn TableProvider>> {
+    let factory = context.state.table_factories().get(file_type).ok_or_else(|| {
         Error::invalid(
             SqlState::UndefinedObject,
             format!("STORED AS {file_type} does not exist; files are PARQUET, CSV, JSON and ARROW"),
         )
     })?;
-    let table = factory.create(context.state.as_ref(), &command).await?;
+    let table = factory.create(context.state.as_ref(), command).await?;
     if table.schema().fields().is_empty() {
         return Err(Error::invalid(
             SqlState::UndefinedFile,
             format!("external table '{name}' has no columns: there is no file at '{}'", command.locations.join("', '")),
         ));
     }
-    externals.deregister_table(&name.table)?;
-    externals.register_table(name.table.clone(), table)?;
-    Ok(Outcome::Done)
+    Ok(table)
+}
+
+/// Delimited text or JSON.
+async fn text_files(
+    context: &StatementContext,
+    columns: Vec<(String, String)>,
+    command: &PlannedExternalTable,
+) -> Result<Arc<dyn TableProvider>> {
+    let mut options = ReadOptions { columns, ..ReadOptions::default() };
+    options.set("format", &command.file_type.as_str().into())?;
+    for (name, value) in &command.options {
+        let name = name.strip_prefix("format.").unwrap_or(name);
+        options.set(name, &value.as_str().into()).map_err(|error| error.about("CREATE EXTERNAL TABLE"))?;
+    }
+    if !command.table_partition_cols.is_empty() {
+        options.hive_partitioning = Some(true);
+    }
+    files(command.locations.clone(), options, &context.session).await
 }
 
 /// The name of a table that only the session has: no table and no view may have it.

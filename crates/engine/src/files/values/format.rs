@@ -1,7 +1,6 @@
 //! How values are written: NULL, numbers, dates and timestamps.
 
 use crate::files::options::ReadOptions;
-use crate::files::text::split::FieldForm;
 use crate::{Error, Result};
 use chrono::format::{Item, StrftimeItems};
 use gingham_storage::SqlState;
@@ -9,19 +8,19 @@ use std::borrow::Cow;
 
 /// How the text of fields is read.
 #[derive(Debug, Clone, Default)]
-pub(in crate::files) struct TextFormat {
+pub(crate) struct TextFormat {
     /// Texts that stand for NULL, besides an empty field.
-    pub(in crate::files) nulls: Vec<Vec<u8>>,
+    pub(crate) nulls: Vec<Vec<u8>>,
     /// Format of dates; otherwise ISO.
-    pub(in crate::files) dates: Option<DateFormat>,
+    pub(crate) dates: Option<DateFormat>,
     /// Format of timestamps; otherwise ISO.
-    pub(in crate::files) timestamps: Option<DateFormat>,
-    pub(in crate::files) numbers: NumberFormat,
+    pub(crate) timestamps: Option<DateFormat>,
+    pub(crate) numbers: NumberFormat,
 }
 
 impl TextFormat {
     /// What the options say.
-    pub(in crate::files) fn new(options: &ReadOptions) -> Result<Self> {
+    pub(crate) fn new(options: &ReadOptions) -> Result<Self> {
         let format = |text: &Option<String>| text.as_deref().map(DateFormat::new).transpose();
         let (dates, mut timestamps) = (format(&options.date_format)?, format(&options.timestamp_format)?);
         // One with hours is of timestamps, whatever it was given for.
@@ -39,10 +38,10 @@ impl TextFormat {
 
     /// Whether a field is NULL for a column that takes text, or for another one.
     #[inline]
-    pub(in crate::files) fn is_null(&self, bytes: &[u8], form: FieldForm, text_column: bool) -> bool {
+    pub(crate) fn is_null(&self, bytes: &[u8], is_quoted: bool, text_column: bool) -> bool {
         let blank = if text_column { bytes.is_empty() } else { bytes.trim_ascii().is_empty() };
         // For text, quotes say that the value is meant as it stands.
-        (form == FieldForm::Bare || !text_column) && (blank || !self.nulls.is_empty() && self.is_null_text(bytes))
+        (!is_quoted || !text_column) && (blank || !self.nulls.is_empty() && self.is_null_text(bytes))
     }
 
     fn is_null_text(&self, bytes: &[u8]) -> bool {
@@ -52,11 +51,11 @@ impl TextFormat {
 
 /// How numbers are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::files) struct NumberFormat {
+pub(crate) struct NumberFormat {
     /// What stands before the fraction.
-    pub(in crate::files) decimal: u8,
+    pub(crate) decimal: u8,
     /// What stands between thousands.
-    pub(in crate::files) thousands: Option<u8>,
+    pub(crate) thousands: Option<u8>,
 }
 
 impl Default for NumberFormat {
@@ -67,11 +66,11 @@ impl Default for NumberFormat {
 
 impl NumberFormat {
     /// `7,5` and `1.234,5`.
-    pub(in crate::files) const COMMA: Self = Self { decimal: b',', thousands: Some(b'.') };
+    pub(crate) const COMMA: Self = Self { decimal: b',', thousands: Some(b'.') };
 
     /// A number as SQL writes it; `None` for what is none in this format.
     #[inline]
-    pub(in crate::files) fn plain(self, text: &[u8]) -> Option<Cow<'_, [u8]>> {
+    pub(crate) fn plain(self, text: &[u8]) -> Option<Cow<'_, [u8]>> {
         match self == Self::default() {
             true => Some(Cow::Borrowed(text)),
             false => self.rewritten(text),
@@ -108,15 +107,15 @@ impl NumberFormat {
 
 /// A strftime format of dates or timestamps.
 #[derive(Debug, Clone)]
-pub(in crate::files) struct DateFormat {
+pub(crate) struct DateFormat {
     text: String,
     /// It has hours, so that it is one of timestamps.
-    pub(in crate::files) has_time: bool,
+    pub(crate) has_time: bool,
 }
 
 impl DateFormat {
     /// Checks the format.
-    pub(in crate::files) fn new(text: &str) -> Result<Self> {
+    pub(crate) fn new(text: &str) -> Result<Self> {
         let items: Vec<Item<'_>> = StrftimeItems::new(text).collect();
         if items.contains(&Item::Error) || !text.contains('%') {
             return Err(Error::invalid(
@@ -144,7 +143,7 @@ impl DateFormat {
     }
 
     /// Days since 1970.
-    pub(in crate::files) fn date(&self, text: &str) -> Option<i32> {
+    pub(crate) fn date(&self, text: &str) -> Option<i32> {
         let date = match self.has_time {
             true => chrono::NaiveDateTime::parse_from_str(text, &self.text).ok()?.date(),
             false => chrono::NaiveDate::parse_from_str(text, &self.text).ok()?,
@@ -153,14 +152,14 @@ impl DateFormat {
     }
 
     /// Microseconds since 1970.
-    pub(in crate::files) fn timestamp(&self, text: &str) -> Option<i64> {
+    pub(crate) fn timestamp(&self, text: &str) -> Option<i64> {
         match self.has_time {
             true => Some(chrono::NaiveDateTime::parse_from_str(text, &self.text).ok()?.and_utc().timestamp_micros()),
             false => i64::from(self.date(text)?).checked_mul(86_400_000_000),
         }
     }
 
-    pub(in crate::files) fn matches(&self, text: &[u8]) -> bool {
+    pub(crate) fn matches(&self, text: &[u8]) -> bool {
         std::str::from_utf8(text).is_ok_and(|text| self.timestamp(text).is_some())
     }
 }

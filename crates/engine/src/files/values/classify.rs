@@ -5,20 +5,20 @@
 //! TIMESTAMP, TIMESTAMP WITH TIME ZONE, TIME, else VARCHAR. Numbers written with leading zeros are identifiers and stay text. Dates
 //! whose day and month stand before the year are such once a value settles which is the day.
 
-use crate::files::text::dates::{DayOrder, is_time, iso_date, ordered_date, ordered_timestamp};
-use crate::files::text::format::{NumberFormat, TextFormat};
+use crate::files::values::dates::{DayOrder, is_time, iso_date, ordered_date, ordered_timestamp};
+use crate::files::values::format::{NumberFormat, TextFormat};
 use gingham_storage::{LogicalType, Unit};
 
 /// A set of types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::files) struct Types(u16);
+pub(crate) struct Types(u16);
 
 /// The type of a column, and how its dates are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::files) struct FoundType {
-    pub(in crate::files) logical_type: LogicalType,
-    /// Where its dates are not ISO.
-    pub(in crate::files) order: Option<DayOrder>,
+pub(crate) struct FieldType {
+    pub(crate) logical_type: LogicalType,
+    /// Where its dates are not ISO and no format says how they are written.
+    pub(crate) order: Option<DayOrder>,
 }
 
 impl Types {
@@ -35,17 +35,19 @@ impl Types {
     const DAY_FIRST_TIMESTAMP: Self = Self(1 << 10);
     const MONTH_FIRST_TIMESTAMP: Self = Self(1 << 11);
     /// Nothing but text.
-    pub(in crate::files) const TEXT: Self = Self(1 << 12);
+    pub(crate) const TEXT: Self = Self(1 << 12);
     /// Every type: what a column of NULLs allows.
-    pub(in crate::files) const ANY: Self = Self((1 << 13) - 1);
+    pub(crate) const ANY: Self = Self((1 << 13) - 1);
     const NONE: Self = Self(0);
+    /// Dates and times as ISO 8601 writes them, and text.
+    pub(crate) const TIMES: Self = Self::DATE.or(Self::TIMESTAMP).or(Self::ZONED).or(Self::TIME).or(Self::TEXT);
 
     const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Types that both allow.
-    pub(in crate::files) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
@@ -54,23 +56,23 @@ impl Types {
     }
 
     /// True when nothing but text is left, so that no further value changes anything.
-    pub(in crate::files) fn is_text(self) -> bool {
+    pub(crate) fn is_text(self) -> bool {
         self == Self::TEXT
     }
 
     /// True when the column would be VARCHAR.
-    pub(in crate::files) fn is_text_column(self) -> bool {
+    pub(crate) fn is_text_column(self) -> bool {
         self.chosen().logical_type == LogicalType::Varchar(None)
     }
 
     /// True when the column would be DOUBLE.
-    pub(in crate::files) fn is_double(self) -> bool {
+    pub(crate) fn is_double(self) -> bool {
         self != Self::ANY && self.has(Self::DOUBLE) && !self.has(Self::BIGINT.or(Self::WIDE))
     }
 
     /// The type of a column.
-    pub(in crate::files) fn chosen(self) -> FoundType {
-        let found = |logical_type| FoundType { logical_type, order: None };
+    pub(crate) fn chosen(self) -> FieldType {
+        let found = |logical_type| FieldType { logical_type, order: None };
         if self == Self::ANY {
             return found(LogicalType::Varchar(None));
         }
@@ -100,13 +102,13 @@ impl Types {
                 (true, true) => break,
                 (false, false) => continue,
             };
-            return FoundType { logical_type, order: Some(order) };
+            return FieldType { logical_type, order: Some(order) };
         }
         found(LogicalType::Varchar(None))
     }
 
     /// Types that a text (not empty, blanks trimmed) allows. Dates are those of a format when it is given.
-    pub(in crate::files) fn of(text: &[u8], format: &TextFormat) -> Self {
+    pub(crate) fn of(text: &[u8], format: &TextFormat) -> Self {
         let dates = format.dates.as_ref();
         if let Some(dates) = dates.filter(|dates| dates.matches(text)) {
             return Self::TEXT.or(if dates.has_time { Self::TIMESTAMP } else { Self::DATE.or(Self::TIMESTAMP) });
@@ -295,7 +297,7 @@ mod tests {
             let types = texts
                 .iter()
                 .fold(Types::ANY, |types, text| types.and(Types::of(text.as_bytes(), &TextFormat::default())));
-            let FoundType { logical_type, order } = types.chosen();
+            let FieldType { logical_type, order } = types.chosen();
             (logical_type.to_string(), order)
         };
         assert_eq!(order(&["05/06/2024", "31/12/2024"]), ("DATE".into(), Some(DayOrder::DayFirst)));

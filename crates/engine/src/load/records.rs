@@ -1,7 +1,7 @@
-//! Delimited text into a table: lanes of records that read the files at the same time.
+//! Records of files of text into a table: lanes that read the files at the same time.
 
 use crate::Result;
-use crate::files::{FilePart, Text, TextColumn, TextLane, TextRecords, ValueTypes};
+use crate::files::{FileColumn, FileRecords, FileSet, ValueTypes};
 use crate::load::sink::{RecordPosition, Sink, run_lanes, without};
 use crate::statements::dml::ingest::BadRow;
 use arrow::array::{ArrayRef, RecordBatch};
@@ -12,19 +12,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Loads files into columns. A `provisional` type was found in a sample: a value of another one ends the load, which is begun again
-/// with a better one. False when that is so.
+/// with a better one: false when that is so. Where `others` says so, objects may have fields that no column is of.
 pub(super) fn load(
-    text: &Arc<Text>,
-    columns: &Arc<[TextColumn]>,
-    provisional: bool,
+    files: &FileSet,
+    columns: &Arc<[FileColumn]>,
+    (provisional, others): (bool, bool),
     threads: usize,
     sink: &Sink<'_>,
 ) -> Result<bool> {
-    let lanes = text.lanes(threads)?;
+    let lanes = files.lanes(threads)?;
     let fits = AtomicBool::new(true);
     let lane = |number: usize| -> Result<()> {
-        let parts: Vec<FilePart> = lanes[number].clone();
-        let mut lane = TextLane::new(Arc::clone(text), Arc::clone(columns), ValueTypes::Near, parts);
+        let mut lane = files.lane(columns, ValueTypes::Near, others, lanes[number].clone());
         while sink.goes_on()?
             && let Some(records) = lane.next()?
         {
@@ -48,12 +47,12 @@ pub(super) fn load(
 }
 
 /// Adds records, and puts bad ones on the list.
-fn take(lane: usize, columns: &[TextColumn], mut records: TextRecords, sink: &Sink<'_>) -> Result<()> {
+fn take(lane: usize, columns: &[FileColumn], mut records: FileRecords, sink: &Sink<'_>) -> Result<()> {
     let file = records.file;
     for (start, problem) in records.unreadable.drain(..) {
         sink.reject(file, RecordPosition::Offset(start), BadRow { row: 0, column: None, problem });
     }
-    let field = |(column, array): (&TextColumn, &ArrayRef)| Field::new(&column.name, array.data_type().clone(), true);
+    let field = |(column, array): (&FileColumn, &ArrayRef)| Field::new(&column.name, array.data_type().clone(), true);
     let schema = Schema::new(columns.iter().zip(&records.arrays).map(field).collect::<Vec<_>>());
     let rows = records.misfit_rows();
     let mut batch = RecordBatch::try_new(Arc::new(schema), records.arrays)?;

@@ -7,7 +7,7 @@ const DAY: i64 = 86_400_000_000;
 
 /// Which of the two numbers before a year is the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::files) enum DayOrder {
+pub(crate) enum DayOrder {
     /// `29/02/2024`.
     DayFirst,
     /// `02/29/2024`.
@@ -52,14 +52,14 @@ fn plain_start(text: &[u8]) -> Option<(i32, &[u8])> {
 }
 
 /// Days since 1970 of `YYYY-MM-DD`; month and day may have one digit.
-pub(in crate::files) fn iso_date(text: &[u8]) -> Option<i32> {
+pub(crate) fn iso_date(text: &[u8]) -> Option<i32> {
     let start = plain_start(text).or_else(|| iso_start(text));
     start.filter(|(_, rest)| rest.is_empty()).map(|(days, _)| days)
 }
 
 /// Microseconds since 1970 of `YYYY-MM-DD HH:MM:SS.ffffff` without a zone, also with a T in the middle; what is not so, or has more
 /// digits, is left to the cast.
-pub(in crate::files) fn iso_timestamp(text: &[u8]) -> Option<i64> {
+pub(crate) fn iso_timestamp(text: &[u8]) -> Option<i64> {
     let (days, rest) = plain_start(text).or_else(|| iso_start(text))?;
     at_time(days, rest)
 }
@@ -105,7 +105,7 @@ fn clock_time(clock: &[u8]) -> Option<i64> {
 }
 
 /// Whether a text is `HH:MM:SS`, with a fraction or without.
-pub(in crate::files) fn is_time(text: &[u8]) -> bool {
+pub(crate) fn is_time(text: &[u8]) -> bool {
     let seconds = text.iter().filter(|byte| **byte == b':').count() == 2;
     seconds && text.get(2) == Some(&b':') && clock_time(text).is_some()
 }
@@ -127,12 +127,12 @@ fn ordered_start(text: &[u8], order: DayOrder) -> Option<(i32, &[u8])> {
 }
 
 /// Days since 1970 of `29/02/2024` or `02/29/2024`.
-pub(in crate::files) fn ordered_date(text: &[u8], order: DayOrder) -> Option<i32> {
+pub(crate) fn ordered_date(text: &[u8], order: DayOrder) -> Option<i32> {
     ordered_start(text, order).filter(|(_, rest)| rest.is_empty()).map(|(days, _)| days)
 }
 
 /// Microseconds since 1970 of such a date with a time behind it, or without.
-pub(in crate::files) fn ordered_timestamp(text: &[u8], order: DayOrder) -> Option<i64> {
+pub(crate) fn ordered_timestamp(text: &[u8], order: DayOrder) -> Option<i64> {
     let (days, rest) = ordered_start(text, order)?;
     at_time(days, rest)
 }

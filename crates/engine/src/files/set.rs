@@ -1,0 +1,152 @@
+//! Files of one format as one set of records, whatever the format is.
+
+use crate::Result;
+use crate::files::json::{Json, JsonLane};
+use crate::files::options::{FileFormat, ReadOptions};
+use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes};
+use crate::files::source::FileSource;
+use crate::files::text::{DelimitedText, TextLane};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Files that are text.
+#[derive(Debug, Clone)]
+pub(crate) enum FileSet {
+    /// Delimited text.
+    Text(Arc<DelimitedText>),
+    /// JSON objects.
+    Json(Arc<Json>),
+}
+
+impl FileSet {
+    /// Looks at files of delimited text or of JSON. `columns` are those of the table that they fill, when it exists.
+    pub(crate) fn open(
+        paths: &[PathBuf],
+        format: FileFormat,
+        options: &ReadOptions,
+        columns: Option<&[String]>,
+    ) -> Result<Self> {
+        Ok(match format {
+            FileFormat::Json => Self::Json(Arc::new(Json::open(paths, options)?)),
+            _ => Self::Text(Arc::new(DelimitedText::open(paths, options, format == FileFormat::Tbl, columns)?)),
+        })
+    }
+
+    /// The columns with their types.
+    pub(crate) fn columns(&self) -> Result<Vec<FileColumn>> {
+        match self {
+            Self::Text(text) => text.columns(),
+            Self::Json(json) => json.columns(),
+        }
+    }
+
+    /// The file of that number.
+    pub(crate) fn source(&self, file: usize) -> &FileSource {
+        match self {
+            Self::Text(text) => text.source(file),
+            Self::Json(json) => json.source(file),
+        }
+    }
+
+    /// All files.
+    pub(crate) fn sources(&self) -> Vec<FileSource> {
+        let files = match self {
+            Self::Text(text) => text.files(),
+            Self::Json(json) => json.files(),
+        };
+        (0..files).map(|file| self.source(file).clone()).collect()
+    }
+
+    /// Bytes of the files.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.bytes(),
+            Self::Json(json) => json.bytes(),
+        }
+    }
+
+    /// Records that the types were found by.
+    pub(crate) fn sampled_records(&self) -> usize {
+        match self {
+            Self::Text(text) => text.sampled_records(),
+            Self::Json(json) => json.sampled_records(),
+        }
+    }
+
+    /// Whether the types are those of all records.
+    pub(crate) fn types_are_final(&self) -> bool {
+        match self {
+            Self::Text(text) => text.types_are_final(),
+            Self::Json(json) => json.types_are_final(),
+        }
+    }
+
+    /// About the number of records.
+    pub(crate) fn about_records(&self) -> usize {
+        match self {
+            Self::Text(text) => text.about_records(),
+            Self::Json(json) => json.about_records(),
+        }
+    }
+
+    /// This one with the types that every value allows. `goes_on` fails once nobody waits.
+    pub(crate) fn read_types(&self, goes_on: &dyn Fn() -> Result<()>) -> Result<Self> {
+        Ok(match self {
+            Self::Text(text) => Self::Text(Arc::new(text.with_all_types(goes_on)?)),
+            Self::Json(json) => Self::Json(Arc::new(json.with_all_types(goes_on)?)),
+        })
+    }
+
+    /// The files, each cut into parts of about `part_bytes` where it can be read so.
+    pub(crate) fn parts(&self, part_bytes: u64) -> Result<Vec<FilePart>> {
+        match self {
+            Self::Text(text) => text.parts(part_bytes),
+            Self::Json(json) => Ok(json.parts()),
+        }
+    }
+
+    /// For each of at most `threads` lanes its parts of files, in order.
+    pub(crate) fn lanes(&self, threads: usize) -> Result<Vec<Vec<FilePart>>> {
+        match self {
+            Self::Text(text) => text.lanes(threads),
+            Self::Json(json) => {
+                let parts = json.parts();
+                let share = parts.len().div_ceil(threads.max(1)).max(1);
+                Ok(parts.chunks(share).map(<[FilePart]>::to_vec).collect())
+            }
+        }
+    }
+
+    /// Reads parts, which `columns` are parsed of. Where `others` says so, objects may have fields that no column is of.
+    pub(crate) fn lane(
+        &self,
+        columns: &Arc<[FileColumn]>,
+        types: ValueTypes,
+        others: bool,
+        parts: Vec<FilePart>,
+    ) -> FileLane {
+        let columns = Arc::clone(columns);
+        match self {
+            Self::Text(text) => FileLane::Text(TextLane::new(Arc::clone(text), columns, types, parts)),
+            Self::Json(json) => FileLane::Json(JsonLane::new(Arc::clone(json), columns, types, others, parts)),
+        }
+    }
+}
+
+/// Reads parts of files one after the other.
+pub(crate) enum FileLane {
+    /// Delimited text.
+    Text(TextLane),
+    /// JSON objects.
+    Json(JsonLane),
+}
+
+impl FileLane {
+    /// The next records; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<FileRecords>> {
+        match self {
+            Self::Text(lane) => lane.next(),
+            Self::Json(lane) => lane.next(),
+        }
+    }
+}
