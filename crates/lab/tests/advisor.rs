@@ -248,7 +248,11 @@ fn little_room_memory_or_time_is_told() {
     let begun = Instant::now();
     match advise(&database, &short, &(), &Stop::default()) {
         Ok(advice) => assert!(advice.tables.iter().all(|table| table.told.looks > 0)),
-        Err(error) => assert!(error.to_string().contains("--budget"), "{error}"),
+        // A machine that is busy does not get so far.
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.contains("--budget") || text.contains("was not done within"), "{text}");
+        }
     }
     assert!(begun.elapsed() < HANGS, "{:?}", begun.elapsed());
     assert_eq!((state(&database.connect()), scratch_folders(database.path())), (before, 0));

@@ -193,7 +193,11 @@ impl Load<'_> {
             Destination::Given(table) => table.definition.clone(),
             Destination::Inferred(table) => {
                 let column = |field: &Arc<arrow::datatypes::Field>| {
-                    Ok((field.name().clone(), LogicalType::from_arrow(field.name(), field.data_type())?))
+                    let logical_type = match field.data_type().is_null() {
+                        true => LogicalType::Varchar(None),
+                        false => LogicalType::from_arrow(field.name(), field.data_type())?,
+                    };
+                    Ok((field.name().clone(), logical_type))
                 };
                 let columns = fields.iter().map(column).collect::<Result<Vec<_>>>()?;
                 table.with_columns(self.context, self.options, columns.into_iter())?

@@ -126,15 +126,17 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
             Err(Error::Unsupported("COPY t (columns) TO is not supported; use COPY (SELECT columns FROM t) TO".into()))
         }
         (false, source) => match place {
-            CopyPlace::File(file) => to_statement(source, file, stored_as, partitioned_by, options)
-                .map(|copy| Statement::Sql(Box::new(DataFusionStatement::CopyTo(copy)))),
+            CopyPlace::File(file) => {
+                let copy = to_statement(source, file, stored_as, partitioned_by, options);
+                Ok(Statement::Sql(Box::new(DataFusionStatement::CopyTo(copy))))
+            }
             CopyPlace::Stream if !partitioned_by.is_empty() => {
                 Err(Error::Unsupported("COPY TO STDOUT with PARTITIONED BY is not supported".into()))
             }
             CopyPlace::Stream => {
                 let stored_as = stored_as.or_else(|| Some("CSV".to_owned()));
                 let copy = to_statement(source, STDOUT.to_owned(), stored_as, partitioned_by, options);
-                copy.map(|copy| Statement::CopyOut(Box::new(copy)))
+                Ok(Statement::CopyOut(Box::new(copy)))
             }
         },
     })
@@ -152,6 +154,7 @@ fn parse_options(parser: &mut Parser<'_>) -> Result<Vec<(String, String)>, Parse
         let _ = parser.consume_token(&Token::Eq) || parser.consume_token(&Token::Colon);
         let value = match parser.peek_token_ref().token {
             Token::Comma | Token::RParen => "true".to_owned(),
+            Token::LParen => option_list(parser)?,
             _ => option_word(parser)?,
         };
         options.push((name.to_ascii_lowercase(), value));
@@ -163,6 +166,14 @@ fn parse_options(parser: &mut Parser<'_>) -> Result<Vec<(String, String)>, Parse
     Ok(options)
 }
 
+/// `(a, b)` as `a,b`.
+fn option_list(parser: &mut Parser<'_>) -> Result<String, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let words = parser.parse_comma_separated(option_word)?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(words.join(","))
+}
+
 fn option_word(parser: &mut Parser<'_>) -> Result<String, ParserError> {
     let token = parser.next_token();
     match token.token {
@@ -171,71 +182,19 @@ fn option_word(parser: &mut Parser<'_>) -> Result<String, ParserError> {
             Ok(text)
         }
         Token::Number(digits, _) => Ok(digits),
+        Token::Mul => Ok("*".to_owned()),
         _ => parser.expected("an option", token),
     }
 }
 
-/// Names that Postgres and DuckDB give to options, and DataFusion's.
-const WRITE_OPTIONS: &[(&str, &str)] = &[
-    ("header", "format.has_header"),
-    ("delimiter", "format.delimiter"),
-    ("delim", "format.delimiter"),
-    ("sep", "format.delimiter"),
-    ("null", "format.null_value"),
-    ("nullstr", "format.null_value"),
-    ("quote", "format.quote"),
-    ("escape", "format.escape"),
-    ("compression", "format.compression"),
-    ("dateformat", "format.date_format"),
-    ("timestampformat", "format.timestamp_format"),
-    ("row_group_size", "format.max_row_group_size"),
-];
-
-/// An option's value as DataFusion takes it.
-fn write_value(name: &str, value: String, is_parquet: bool) -> Result<String> {
-    match (name, value.to_ascii_lowercase().as_str()) {
-        ("format.has_header", "true" | "on" | "yes" | "1") => Ok("true".into()),
-        ("format.has_header", "false" | "off" | "no" | "0") => Ok("false".into()),
-        ("format.has_header", _) => Err(Error::invalid(
-            SqlState::InvalidParameterValue,
-            format!("COPY TO: option 'header' is true or false, not '{value}'"),
-        )),
-        // Parquet's default levels, which DataFusion wants spelt out.
-        ("format.compression", "zstd") if is_parquet => Ok("zstd(1)".into()),
-        ("format.compression", "gzip") if is_parquet => Ok("gzip(6)".into()),
-        _ => Ok(value),
-    }
-}
-
-/// COPY … TO as DataFusion has it.
+/// COPY … TO as DataFusion has it, with its options as they were given.
 fn to_statement(
     source: CopyToSource,
     target: String,
     stored_as: Option<String>,
     partitioned_by: Vec<String>,
     options: Vec<(String, String)>,
-) -> Result<CopyToStatement> {
-    let is_parquet = stored_as.as_deref().map_or_else(|| target.ends_with(".parquet"), |format| format == "PARQUET");
-    let mut translated = Vec::with_capacity(options.len());
-    for (name, value) in options {
-        let name = match WRITE_OPTIONS.iter().find(|(theirs, _)| *theirs == name) {
-            Some((_, ours)) => (*ours).to_owned(),
-            None if name.contains('.') => name,
-            None => {
-                let names = WRITE_OPTIONS.iter().map(|(theirs, _)| *theirs).chain(["format"]);
-                let list: Vec<&str> = names.clone().collect();
-                return Err(Error::invalid(
-                    SqlState::InvalidParameterValue,
-                    format!(
-                        "COPY TO has no option '{name}' (the options are {} and DataFusion's 'format.…'){}",
-                        list.join(", "),
-                        crate::session::did_you_mean(&name, names)
-                    ),
-                ));
-            }
-        };
-        let value = write_value(&name, value, is_parquet)?;
-        translated.push((name, Value::SingleQuotedString(value)));
-    }
-    Ok(CopyToStatement { source, target, partitioned_by, stored_as, options: translated })
+) -> CopyToStatement {
+    let options = options.into_iter().map(|(name, value)| (name, Value::SingleQuotedString(value))).collect();
+    CopyToStatement { source, target, partitioned_by, stored_as, options }
 }

@@ -166,7 +166,7 @@ fn a_copy_writes_files_folders_and_pipes() {
     };
     let text = |name: &str| std::fs::read_to_string(root.path().join(name)).unwrap();
     // A name without an ending is a file too.
-    assert_eq!((copy("plain", "(FORMAT csv)"), text("plain").as_str()), (2, "n,word,x\n1,a,2.0\n2,,3.0\n"));
+    assert_eq!((copy("plain", "(FORMAT csv)"), text("plain").as_str()), (2, "n,word,x\n1,a,2\n2,,3\n"));
     assert_eq!(copy("a [1]*.csv", ""), 2);
     assert_eq!(text("a [1]*.csv"), text("plain"));
     // A folder takes more files each time.

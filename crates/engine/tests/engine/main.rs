@@ -38,6 +38,7 @@ mod prepared;
 mod recursion;
 mod registered;
 mod repeated;
+mod round_trips;
 #[path = "../../../../tests/support/rows.rs"]
 mod rows;
 mod scattered;

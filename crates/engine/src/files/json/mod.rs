@@ -168,7 +168,9 @@ fn types_of(value: &serde_json::value::RawValue, format: &TextFormat) -> Types {
         JsonKind::Word => Types::of(value.get().as_bytes(), format),
         JsonKind::Text => {
             let text = object::text(value).unwrap_or_default();
-            Types::of(text.as_bytes(), format).and(Types::TIMES)
+            // A DOUBLE that is no number of JSON's is a text, as COPY TO writes it.
+            let others = if matches!(&*text, "NaN" | "Infinity" | "-Infinity") { Types::DOUBLES } else { Types::TIMES };
+            Types::of(text.as_bytes(), format).and(others)
         }
     }
 }

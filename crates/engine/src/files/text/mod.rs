@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `delimited` | files of one shape |
 //! | `sniff` | what a file looks like, and the types that its values allow |
+//! | `boundaries` | where records begin in the middle of a file |
 //! | `chunks`, `split`, `parse` | parts of a file, records and fields, values |
 //! | `lane` | records of parts as arrays, buffer by buffer |
 
+mod boundaries;
 mod chunks;
 mod delimited;
 mod lane;

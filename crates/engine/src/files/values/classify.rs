@@ -39,6 +39,8 @@ impl Types {
     /// Every type: what a column of NULLs allows.
     pub(crate) const ANY: Self = Self((1 << 13) - 1);
     const NONE: Self = Self(0);
+    /// DOUBLE and text.
+    pub(crate) const DOUBLES: Self = Self::DOUBLE.or(Self::TEXT);
     /// Dates and times as ISO 8601 writes them, and text.
     pub(crate) const TIMES: Self = Self::DATE.or(Self::TIMESTAMP).or(Self::ZONED).or(Self::TIME).or(Self::TEXT);
 

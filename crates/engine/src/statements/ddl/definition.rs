@@ -76,12 +76,8 @@ fn columns_of_query(
         let name = column.map_or_else(|| field.name().clone(), |column| fold(&column.name));
         let logical_type = match column {
             Some(column) if column.data_type != DataType::Unspecified => logical_type(&name, &column.data_type)?,
-            _ if field.data_type().is_null() => {
-                return Err(Error::invalid(
-                    SqlState::InvalidTableDefinition,
-                    format!("column '{name}' is NULL without a type; cast it"),
-                ));
-            }
+            // Nothing but NULLs, which a text can be as well as anything.
+            _ if field.data_type().is_null() => LogicalType::Varchar(None),
             _ => LogicalType::from_arrow(&name, field.data_type())?,
         };
         match column {

@@ -96,6 +96,16 @@ impl CopyDestination {
         Ok(Self { named: named.to_owned(), kind, place, written, folder })
     }
 
+    /// What is written first.
+    pub(crate) fn written(&self) -> &Path {
+        &self.written
+    }
+
+    /// Whether it is a folder of files.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.kind == PlaceKind::Folder
+    }
+
     /// Where DataFusion writes.
     pub(crate) fn url(&self) -> Result<String> {
         let url = match self.kind {

@@ -1,12 +1,17 @@
 //! Running COPY: records of files into a table, and of a query into a file.
 
+use crate::bind::BoundQuery;
+use crate::files::{FileFormat, find};
 use crate::load::{LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::column_name;
 use crate::sql::quoted::quoted;
 use crate::statements::dml::insert;
+use crate::statements::transfer::columnar;
 use crate::statements::transfer::destination::CopyDestination;
+use crate::statements::transfer::encode::{Encoder, WriteOptions};
+use crate::statements::transfer::write::write;
 use crate::statements::{all_of, query_of, writable};
 use crate::{Error, Result};
 use arrow::array::AsArray;
@@ -77,19 +82,45 @@ pub(crate) async fn to(
     }
     crate::session::external_files::local(&statement.target)?;
     require_format(&statement)?;
+    let given = std::mem::take(&mut statement.options).into_iter();
+    let given: Vec<(String, String)> =
+        given.map(|(name, value)| (name, value.into_string().unwrap_or_default())).collect();
+    let format = format_of(&statement);
     let destination = CopyDestination::of(&statement.target, !statement.partitioned_by.is_empty())?;
-    statement.target = destination.url()?;
-    let plan = as_written(copied(context, statement, parameters).await?)?;
-    let rows = async { Ok(context.rows(plan).await?.try_collect::<Vec<_>>().await?) };
-    let batches = rows.await.map_err(|error| destination.told(error))?;
-    blocking(|| destination.finish()).await?;
-    let mut records = 0;
-    for batch in &batches {
-        if let Some(counts) = batch.columns().first().and_then(|counts| counts.as_primitive_opt::<UInt64Type>()) {
-            records += counts.values().iter().sum::<u64>();
+    let is_text = matches!(format, Some(FileFormat::Csv | FileFormat::Json));
+    let records = match format.filter(|_| is_text && !destination.is_folder()) {
+        Some(format) => {
+            let options = WriteOptions::new(&statement.target, format, &given)?;
+            let plan = query_to_copy(context, &mut statement, parameters).await?.with_names()?;
+            let encoder = Encoder::new(format, &options, plan.schema().as_arrow())?;
+            let rows = context.rows(plan).await.map_err(|error| destination.told(error))?;
+            let written = write(context, rows, encoder, options.compression, destination.written()).await;
+            written.map_err(|error| destination.told(error))?
         }
-    }
+        None => {
+            statement.options = columnar::translated(&given, format == Some(FileFormat::Parquet))?;
+            statement.target = destination.url()?;
+            let plan = as_written(copied(context, statement, parameters).await?)?;
+            let rows = async { Ok(context.rows(plan).await?.try_collect::<Vec<_>>().await?) };
+            let batches = rows.await.map_err(|error| destination.told(error))?;
+            let counts = batches.iter().filter_map(|batch| batch.columns().first()?.as_primitive_opt::<UInt64Type>());
+            counts.map(|counts| counts.values().iter().sum::<u64>()).sum()
+        }
+    };
+    blocking(|| destination.finish()).await?;
     Ok(Outcome::Affected(records))
+}
+
+/// What is written: as the statement says, or as the file's name does.
+fn format_of(statement: &CopyToStatement) -> Option<FileFormat> {
+    match statement.stored_as.as_deref().map(str::to_ascii_lowercase).as_deref() {
+        Some("csv" | "tsv" | "text") => Some(FileFormat::Csv),
+        Some("json" | "ndjson" | "jsonl") => Some(FileFormat::Json),
+        Some("parquet") => Some(FileFormat::Parquet),
+        Some("arrow") => Some(FileFormat::Arrow),
+        Some(_) => None,
+        None => find::of_name(Path::new(&statement.target)),
+    }
 }
 
 /// The file's format is said, or its name tells it.
@@ -107,13 +138,12 @@ fn require_format(statement: &CopyToStatement) -> Result<()> {
     ))
 }
 
-/// The plan of COPY … TO: DataFusion's for a query without a table, with the plan of the query that is copied in the place of
-/// that.
-async fn copied(
+/// The query whose rows are copied; the statement has one without a table in its place.
+async fn query_to_copy(
     context: &StatementContext,
-    mut statement: CopyToStatement,
+    statement: &mut CopyToStatement,
     parameters: Option<ParamValues>,
-) -> Result<LogicalPlan> {
+) -> Result<BoundQuery> {
     let one = CopyToSource::Query(Box::new(query_of("SELECT 1")?));
     let query = match std::mem::replace(&mut statement.source, one) {
         CopyToSource::Query(query) => *query,
@@ -127,6 +157,18 @@ async fn copied(
             format!("column '{}' appears twice in COPY; give one another name with AS", names[twice]),
         ));
     }
+    Ok(bound)
+}
+
+/// The plan of COPY … TO: DataFusion's for a query without a table, with the plan of the query that is copied in the place of
+/// that.
+async fn copied(
+    context: &StatementContext,
+    mut statement: CopyToStatement,
+    parameters: Option<ParamValues>,
+) -> Result<LogicalPlan> {
+    let bound = query_to_copy(context, &mut statement, parameters).await?;
+    let names = &bound.names.0;
     // DataFusion would look for them in the query without a table.
     let partition_by = std::mem::take(&mut statement.partitioned_by);
     if let Some(unknown) = partition_by.iter().find(|column| !names.contains(column)) {

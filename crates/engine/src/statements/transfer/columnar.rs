@@ -1,0 +1,62 @@
+//! Options of COPY TO as DataFusion takes them, which writes Parquet and Arrow files, and folders of files.
+
+use crate::{Error, Result};
+use datafusion::sql::sqlparser::ast::Value;
+use gingham_storage::SqlState;
+
+/// Names that Postgres and DuckDB give to options, and DataFusion's.
+const OPTIONS: &[(&str, &str)] = &[
+    ("header", "format.has_header"),
+    ("delimiter", "format.delimiter"),
+    ("delim", "format.delimiter"),
+    ("sep", "format.delimiter"),
+    ("null", "format.null_value"),
+    ("nullstr", "format.null_value"),
+    ("quote", "format.quote"),
+    ("escape", "format.escape"),
+    ("compression", "format.compression"),
+    ("dateformat", "format.date_format"),
+    ("timestampformat", "format.timestamp_format"),
+    ("row_group_size", "format.max_row_group_size"),
+];
+
+/// An option's value as DataFusion takes it.
+fn write_value(name: &str, value: String, is_parquet: bool) -> Result<String> {
+    match (name, value.to_ascii_lowercase().as_str()) {
+        ("format.has_header", "true" | "on" | "yes" | "1") => Ok("true".into()),
+        ("format.has_header", "false" | "off" | "no" | "0") => Ok("false".into()),
+        ("format.has_header", _) => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("COPY TO: option 'header' is true or false, not '{value}'"),
+        )),
+        // Parquet's default levels, which DataFusion wants spelt out.
+        ("format.compression", "zstd") if is_parquet => Ok("zstd(1)".into()),
+        ("format.compression", "gzip") if is_parquet => Ok("gzip(6)".into()),
+        _ => Ok(value),
+    }
+}
+
+/// The options under DataFusion's names.
+pub(super) fn translated(options: &[(String, String)], is_parquet: bool) -> Result<Vec<(String, Value)>> {
+    let own = |(name, value): &(String, String)| {
+        let name = match OPTIONS.iter().find(|(theirs, _)| theirs == name) {
+            Some((_, ours)) => (*ours).to_owned(),
+            None if name.contains('.') => name.clone(),
+            None => {
+                let names = OPTIONS.iter().map(|(theirs, _)| *theirs).chain(["format"]);
+                let list: Vec<&str> = names.clone().collect();
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!(
+                        "COPY TO has no option '{name}' (the options are {} and DataFusion's 'format.…'){}",
+                        list.join(", "),
+                        crate::suggest::did_you_mean(name, names)
+                    ),
+                ));
+            }
+        };
+        let value = write_value(&name, value.clone(), is_parquet)?;
+        Ok((name, Value::SingleQuotedString(value)))
+    };
+    options.iter().map(own).collect()
+}
