@@ -201,6 +201,8 @@ impl JsonLane {
         let field = |(number, column): (usize, &FileColumn)| (json.names[column.index].clone(), number);
         let by_name = columns.iter().enumerate().map(field).collect();
         let files = parts.into_iter().map(|part| part.file).collect();
+        // Who says the columns means those alone.
+        let others = others || !json.options.columns.is_empty();
         Self { json, columns, by_name, types, others, files, current: None, position: 0 }
     }
 
