@@ -1,5 +1,11 @@
 //! The methods that operators of ours have alike: of those that read no other operator, and of those that read one.
 
+use arrow::datatypes::SchemaRef;
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
+use datafusion::physical_plan::{Partitioning, PlanProperties};
+use std::sync::Arc;
+
 /// The methods of an `ExecutionPlan` that reads no other one.
 macro_rules! reads_nothing {
     () => {
@@ -68,3 +74,14 @@ macro_rules! without_expressions {
 }
 
 pub(crate) use {reads_nothing, reads_one, without_expressions};
+
+/// The properties of an operator that reads no other one, and whose tasks each give some of its rows as they come.
+pub(crate) fn rows_of_tasks(schema: &SchemaRef, tasks: usize) -> Arc<PlanProperties> {
+    let properties = PlanProperties::new(
+        EquivalenceProperties::new(Arc::clone(schema)),
+        Partitioning::UnknownPartitioning(tasks),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    );
+    Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
+}

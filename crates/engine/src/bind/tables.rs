@@ -160,7 +160,7 @@ pub(super) fn name_of(table: &Table) -> Option<ObjectName> {
     (!parts.is_empty()).then(|| ObjectName::from(parts))
 }
 
-/// What a tree names.
+/// Tables, and calls that read files, which a tree names.
 #[derive(Default)]
 struct NamedTables {
     tables: Vec<TableReference>,

@@ -1,39 +1,36 @@
 //! The operator that reads files: tasks each read parts of them, and parse the columns that are asked for.
 
 use crate::files::folders::FolderColumns;
-use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes};
+use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes, without};
 use crate::files::rejects::{Reject, Rejects};
-use crate::files::set::{FileLane, FileSet};
+use crate::files::set::FileSet;
 use crate::files::source::FileSource;
 use crate::files::text::lines;
+use crate::inputs::rows_of_tasks;
 use crate::{Error, Result};
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow::compute::filter_record_batch;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
 use datafusion::common::{ScalarValue, Statistics};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::coop::make_cooperative;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use gingham_storage::Problem;
 use std::fmt;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Batches that a task may be ahead of its reader.
 const WAITING_BATCHES: usize = 2;
 
-/// What is read of which files.
+/// A reading of files: which columns of which parts.
 #[derive(Debug, Clone)]
 pub(super) struct FileScan {
     pub(super) files: FileSet,
     /// The columns to parse.
     pub(super) columns: Arc<[FileColumn]>,
-    /// What each column of the rows is.
+    /// For each column of the rows where it comes from.
     pub(super) outputs: Arc<[FileOutput]>,
     pub(super) folders: Arc<FolderColumns>,
     pub(super) parts: Arc<[FilePart]>,
@@ -67,25 +64,15 @@ pub(crate) struct FileExec {
 impl FileExec {
     pub(super) fn new(scan: FileScan, schema: SchemaRef, tasks: usize, limit: Option<usize>) -> Self {
         let tasks = tasks.clamp(1, scan.parts.len().max(1));
-        let properties = properties(&schema, tasks);
+        let properties = rows_of_tasks(&schema, tasks);
         Self { scan, schema, tasks, limit, properties }
     }
 
     /// This one with a task for each part: read one after the other, they give the rows in the order of the files.
     pub(crate) fn by_portions(&self) -> Self {
         let tasks = self.scan.parts.len().max(1);
-        Self { tasks, properties: properties(&self.schema, tasks), ..self.clone() }
+        Self { tasks, properties: rows_of_tasks(&self.schema, tasks), ..self.clone() }
     }
-}
-
-fn properties(schema: &SchemaRef, tasks: usize) -> Arc<PlanProperties> {
-    let properties = PlanProperties::new(
-        EquivalenceProperties::new(Arc::clone(schema)),
-        Partitioning::UnknownPartitioning(tasks),
-        EmissionType::Incremental,
-        Boundedness::Bounded,
-    );
-    Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
 }
 
 impl DisplayAs for FileExec {
@@ -138,39 +125,26 @@ impl ExecutionPlan for FileExec {
         let sender = receiver.tx();
         receiver.spawn_blocking(move || {
             let mut lane = scan.files.lane(&scan.columns, ValueTypes::Own, false, parts);
-            let ended = scan.each(&mut lane, &schema, &mut |batch: RecordBatch| {
-                for at in (0..batch.num_rows()).step_by(batch_rows) {
-                    let rows = batch_rows.min(batch.num_rows() - at).min(left);
-                    left -= rows;
-                    if rows > 0 && sender.blocking_send(Ok(batch.slice(at, rows))).is_err() || left == 0 {
-                        return ControlFlow::Break(());
+            let mut read = || -> Result<()> {
+                while let Some(records) = lane.next()? {
+                    let batch = scan.good(records, &schema)?;
+                    for at in (0..batch.num_rows()).step_by(batch_rows) {
+                        let rows = batch_rows.min(batch.num_rows() - at).min(left);
+                        left -= rows;
+                        if rows > 0 && sender.blocking_send(Ok(batch.slice(at, rows))).is_err() || left == 0 {
+                            return Ok(());
+                        }
                     }
                 }
-                ControlFlow::Continue(())
-            });
-            ended.map_err(|error| DataFusionError::External(Box::new(error)))
+                Ok(())
+            };
+            read().map_err(|error| DataFusionError::External(Box::new(error)))
         });
         Ok(make_cooperative(receiver.build()))
     }
 }
 
 impl FileScan {
-    /// Gives the records of a lane to `take`, until it has enough.
-    fn each(
-        &self,
-        lane: &mut FileLane,
-        schema: &SchemaRef,
-        take: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
-    ) -> Result<()> {
-        while let Some(records) = lane.next()? {
-            let batch = self.good(records, schema)?;
-            if take(batch).is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// The records that can be read, as a batch.
     ///
     /// # Errors
@@ -199,31 +173,16 @@ impl FileScan {
         let columns = self.outputs.iter().map(column).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?;
-        if bad_rows.is_empty() {
-            return Ok(batch);
-        }
-        let mut keep = vec![true; rows];
-        bad_rows.iter().for_each(|row| keep[*row] = false);
-        Ok(filter_record_batch(&batch, &BooleanArray::from(keep))?)
+        if bad_rows.is_empty() { Ok(batch) } else { without(&batch, &bad_rows) }
     }
 
     /// The error of the first record that can't be read, by its line.
     fn first_problem(&self, source: &FileSource, records: FileRecords) -> Result<Error> {
-        let misfit = records.misfits.into_iter().next();
-        let unreadable = records.unreadable.into_iter().next();
-        let misfit = misfit.map(|(row, column, problem)| (records.starts[row], Some(&self.columns[column]), problem));
-        let first = match (misfit, unreadable.map(|(start, problem)| (start, None, problem))) {
-            (Some(misfit), Some(unreadable)) => {
-                if misfit.0 < unreadable.0 {
-                    misfit
-                } else {
-                    unreadable
-                }
-            }
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => return Ok(Error::Internal("no record is bad".to_owned())),
-        };
-        let (start, column, problem) = first;
+        let misfit = |(row, column, problem)| (records.starts[row], Some(&self.columns[column]), problem);
+        let misfits = records.misfits.into_iter().take(1).map(misfit);
+        let unreadable = records.unreadable.into_iter().take(1).map(|(start, problem)| (start, None, problem));
+        let first = unreadable.chain(misfits).min_by_key(|(start, ..)| *start);
+        let Some((start, column, problem)) = first else { return Ok(Error::Internal("no record is bad".to_owned())) };
         let line = lines(source, &[start])?.first().copied().unwrap_or(0);
         let place = format!("{}:{line}", source.path().display());
         Ok(Error::InvalidInput(match column {
@@ -232,7 +191,7 @@ impl FileScan {
         }))
     }
 
-    /// What is wrong with a value, and what to do where its column's type was found by a sample.
+    /// A problem of a value, with what to do where its column's type was found by a sample.
     fn with_advice(&self, column: &FileColumn, problem: Problem) -> Problem {
         if column.is_given() || self.files.types_are_final() {
             return problem;
@@ -249,15 +208,14 @@ impl FileScan {
 
     /// Puts the records that can't be read on the list.
     fn reject(&self, source: &FileSource, records: &mut FileRecords, rejects: &Rejects) -> Result<()> {
-        records.misfits.dedup_by_key(|(row, ..)| *row);
-        let mut bad: Vec<(u64, Option<usize>, String)> = Vec::new();
-        bad.extend(records.unreadable.drain(..).map(|(start, problem)| (start, None, problem.text)));
-        let misfits = records.misfits.drain(..);
-        bad.extend(misfits.map(|(row, column, problem)| (records.starts[row], Some(column), problem.text)));
         if rejects.is_full() {
-            rejects.count(bad.len() as u64);
             return Ok(());
         }
+        records.misfits.dedup_by_key(|(row, ..)| *row);
+        let unreadable = records.unreadable.drain(..).map(|(start, problem)| (start, None, problem.text));
+        let misfits = records.misfits.drain(..);
+        let misfits = misfits.map(|(row, column, problem)| (records.starts[row], Some(column), problem.text));
+        let mut bad: Vec<(u64, Option<usize>, String)> = unreadable.chain(misfits).collect();
         bad.sort_by_key(|(start, ..)| *start);
         let starts: Vec<u64> = bad.iter().map(|(start, ..)| *start).collect();
         for ((_, column, error), line) in bad.into_iter().zip(lines(source, &starts)?) {

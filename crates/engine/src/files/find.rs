@@ -1,4 +1,4 @@
-//! Which files are read, and what they hold.
+//! The search for files: which are meant, and what they hold.
 
 use crate::files::options::FileFormat;
 use crate::files::source::io_error;

@@ -32,11 +32,12 @@ mod text;
 mod values;
 
 pub use options::{Compression, FileFormat, OptionValue, ReadOptions};
+pub(crate) use options::{GivenOption, option_name};
 
 pub(crate) use call::{FileCall, file_call, file_functions};
 pub(crate) use exec::FileExec;
 pub(crate) use json::Json;
-pub(crate) use records::{FileColumn, FileRecords, ValueTypes};
+pub(crate) use records::{FileColumn, FileRecords, ValueTypes, without};
 pub(crate) use rejects::Rejects;
 pub(crate) use set::FileSet;
 pub(crate) use source::{FileSource, io_error};

@@ -228,10 +228,9 @@ impl ReadOptions {
     ///
     /// There is no such option, or the value is none of its own.
     pub fn set(&mut self, name: &str, value: &OptionValue) -> Result<()> {
-        let given = Given { name, value };
+        let given = GivenOption { name, value };
         let lower = name.to_ascii_lowercase();
-        let other = OTHER_NAMES.iter().find(|(other, _)| *other == lower);
-        match other.map_or(lower.as_str(), |(_, own)| own) {
+        match option_name(&lower) {
             "format" => self.format = Some(given.format()?),
             "delim" => self.delimiter = Some(given.byte()?),
             "quote" => self.quote = Some(given.byte_or_none()?),
@@ -347,6 +346,11 @@ impl ReadOptions {
     }
 }
 
+/// The name of an option that `name`, in small letters, is another name of; itself where it is none.
+pub(crate) fn option_name(name: &str) -> &str {
+    OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| own)
+}
+
 /// What messages call a format.
 pub(crate) fn name_of(format: FileFormat) -> &'static str {
     match format {
@@ -359,12 +363,12 @@ pub(crate) fn name_of(format: FileFormat) -> &'static str {
 }
 
 /// An option that is given.
-struct Given<'a> {
-    name: &'a str,
-    value: &'a OptionValue,
+pub(crate) struct GivenOption<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: &'a OptionValue,
 }
 
-impl Given<'_> {
+impl GivenOption<'_> {
     fn wrong(&self, expected: &str) -> Error {
         let shown = match self.value {
             OptionValue::Text(text) => format!("'{text}'"),
@@ -382,7 +386,8 @@ impl Given<'_> {
         }
     }
 
-    fn truth(&self) -> Result<bool> {
+    /// A truth.
+    pub(crate) fn truth(&self) -> Result<bool> {
         const EXPECTED: &str = "true or false";
         match self.text(EXPECTED)?.to_ascii_lowercase().as_str() {
             "true" | "on" | "1" | "yes" => Ok(true),
@@ -391,7 +396,8 @@ impl Given<'_> {
         }
     }
 
-    fn byte(&self) -> Result<u8> {
+    /// A character of one byte.
+    pub(crate) fn byte(&self) -> Result<u8> {
         const EXPECTED: &str = "one character of ASCII";
         match self.text(EXPECTED)? {
             "\\t" | "tab" => Ok(b'\t'),

@@ -2,10 +2,12 @@
 
 use crate::files::options::ReadOptions;
 use crate::files::values::classify::FieldType;
+use crate::files::values::typed::{UnparsedField, typed};
 use crate::sql::column_types::type_of_text;
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
 use gingham_storage::{LogicalType, Problem, SqlState};
 use std::ops::Range;
 
@@ -80,6 +82,57 @@ impl FileRecords {
         rows.dedup();
         rows
     }
+}
+
+/// The arrays of a buffer's records, column by column, and the values that are none of their column's type.
+pub(super) struct ParsedColumns {
+    types: ValueTypes,
+    arrays: Vec<ArrayRef>,
+    misfits: Vec<(usize, usize, Problem)>,
+}
+
+impl ParsedColumns {
+    pub(super) fn new(types: ValueTypes) -> Self {
+        Self { types, arrays: Vec::new(), misfits: Vec::new() }
+    }
+
+    /// Adds the array of the next column, whose values are none of its type where `unparsed` says so.
+    pub(super) fn push(
+        &mut self,
+        array: ArrayRef,
+        column: &FileColumn,
+        mut unparsed: Vec<UnparsedField>,
+    ) -> Result<()> {
+        let number = self.arrays.len();
+        self.arrays.push(match self.types {
+            ValueTypes::Near => array,
+            ValueTypes::Own => typed(array, column.logical_type(), &mut unparsed)?,
+        });
+        let problem = |UnparsedField { row, state, problem }| (row, number, Problem::new(state, problem));
+        self.misfits.extend(unparsed.into_iter().map(problem));
+        Ok(())
+    }
+
+    /// The records, with what else is known of them.
+    pub(super) fn records(
+        mut self,
+        file: usize,
+        starts: Vec<u64>,
+        unreadable: Vec<(u64, Problem)>,
+        bytes: u64,
+    ) -> FileRecords {
+        self.misfits.sort_by_key(|(row, column, _)| (*row, *column));
+        FileRecords { file, arrays: self.arrays, starts, unreadable, misfits: self.misfits, bytes }
+    }
+}
+
+/// A batch without some of its rows.
+pub(crate) fn without(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch> {
+    let mut keep = vec![true; batch.num_rows()];
+    for row in rows {
+        keep[*row] = false;
+    }
+    Ok(filter_record_batch(batch, &BooleanArray::from(keep))?)
 }
 
 /// A part of a file, in bytes of its text.

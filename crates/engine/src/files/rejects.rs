@@ -1,8 +1,8 @@
 //! Records that `ignore_errors` passed over, as the table `gingham_rejects` shows them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Most records that are kept; more are counted.
+/// Most records that are kept.
 const KEPT: usize = 10_000;
 
 /// A record that was passed over.
@@ -16,45 +16,36 @@ pub(crate) struct Reject {
 
 /// The rejected records of the last statement of a session that ignores errors.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rejects(Arc<Mutex<RejectList>>);
-
-#[derive(Debug, Default)]
-struct RejectList {
-    kept: Vec<Reject>,
-    all: u64,
-}
+pub(crate) struct Rejects(Arc<Mutex<Vec<Reject>>>);
 
 impl Rejects {
     /// This list, without what an earlier statement left.
     pub(super) fn begun(&self) -> Self {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = RejectList::default();
+        self.kept().clear();
         self.clone()
     }
 
-    /// Adds a record.
+    /// Adds a record, unless there are too many.
     pub(super) fn add(&self, reject: Reject) {
-        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        list.all += 1;
-        if list.kept.len() < KEPT {
-            list.kept.push(reject);
+        let mut kept = self.kept();
+        if kept.len() < KEPT {
+            kept.push(reject);
         }
     }
 
-    /// Whether more records would only be counted.
+    /// Whether no more records are kept.
     pub(super) fn is_full(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).kept.len() >= KEPT
+        self.kept().len() >= KEPT
     }
 
-    /// Counts records that are not kept.
-    pub(super) fn count(&self, records: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).all += records;
-    }
-
-    /// The records that are kept, by file and line, and the number of all.
-    pub(crate) fn list(&self) -> (Vec<Reject>, u64) {
-        let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut kept = list.kept.clone();
+    /// The records that are kept, by file and line.
+    pub(crate) fn list(&self) -> Vec<Reject> {
+        let mut kept = self.kept().clone();
         kept.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-        (kept, list.all)
+        kept
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Reject>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

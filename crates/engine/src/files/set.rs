@@ -4,7 +4,7 @@ use crate::Result;
 use crate::files::json::{Json, JsonLane};
 use crate::files::options::{FileFormat, ReadOptions};
 use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes};
-use crate::files::source::FileSource;
+use crate::files::source::{FileSource, SAMPLE_BYTES};
 use crate::files::text::{DelimitedText, TextLane};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -81,12 +81,16 @@ impl FileSet {
         }
     }
 
-    /// About the number of records.
+    /// About the number of records, by those of the samples.
     pub(crate) fn about_records(&self) -> usize {
-        match self {
-            Self::Text(text) => text.about_records(),
-            Self::Json(json) => json.about_records(),
+        let records = self.sampled_records();
+        if self.types_are_final() {
+            return records;
         }
+        let sources = self.sources();
+        let (text, sampled) =
+            (sources.iter().map(FileSource::about_length).sum::<u64>(), SAMPLE_BYTES * sources.len() as u64);
+        (records as u128 * u128::from(text) / u128::from(sampled)) as usize
     }
 
     /// This one with the types that every value allows. `goes_on` fails once nobody waits.

@@ -17,6 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+/// Bytes of a file's text that are looked at before it is read.
+pub(crate) const SAMPLE_BYTES: u64 = 4 << 20;
+/// A packed file has about so many bytes of text for each of its own.
+const UNPACKED: u64 = 4;
 /// Bytes that a stream hands on at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 /// Blocks that a stream may be ahead of its reader.
@@ -106,6 +110,11 @@ impl FileSource {
     /// The bytes of its text, where they are known without reading it; such a text can be read in parts.
     pub(crate) fn length(&self) -> Option<u64> {
         (self.packing == Packing::Plain && self.encoding.is_utf8()).then_some(self.bytes)
+    }
+
+    /// About the bytes of its text.
+    pub(crate) fn about_length(&self) -> u64 {
+        self.length().unwrap_or(self.bytes * UNPACKED)
     }
 
     /// Its text from byte `start` on.

@@ -22,7 +22,7 @@ const PART_BYTES: u64 = 4 << 20;
 /// The column that says which file a record is from.
 const FILE_NAME: &str = "filename";
 
-/// What is found at a name.
+/// Files that are found at a name.
 pub(crate) enum FoundFiles {
     /// Files of text.
     Text(FileTable),
@@ -43,12 +43,8 @@ pub(crate) struct FileTable {
 }
 
 impl FileTable {
-    pub(crate) fn open(
-        paths: &[PathBuf],
-        format: FileFormat,
-        options: &ReadOptions,
-        rejects: &Rejects,
-    ) -> Result<Self> {
+    /// Looks at files of text. Blocks: keep it off the threads that drive queries.
+    fn open(paths: &[PathBuf], format: FileFormat, options: &ReadOptions, rejects: &Rejects) -> Result<Self> {
         let files = FileSet::open(paths, format, options, None)?;
         let columns: Arc<[FileColumn]> = files.columns()?.into();
         let field = |column: &FileColumn| Field::new(&column.name, column.logical_type().to_arrow(), true);

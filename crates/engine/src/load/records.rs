@@ -1,8 +1,8 @@
 //! Records of files of text into a table: lanes that read the files at the same time.
 
 use crate::Result;
-use crate::files::{FileColumn, FileRecords, FileSet, ValueTypes};
-use crate::load::sink::{RecordPosition, Sink, run_lanes, without};
+use crate::files::{FileColumn, FileRecords, FileSet, ValueTypes, without};
+use crate::load::sink::{RecordPosition, Sink, run_lanes};
 use crate::statements::dml::ingest::BadRow;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};

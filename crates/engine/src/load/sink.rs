@@ -1,11 +1,10 @@
 //! Where the records of a load go, whatever they are read from: into the table, or, when they are bad, on a list.
 
-use crate::files::{FileSource, text_lines};
+use crate::files::{FileSource, text_lines, without};
 use crate::session::{CancelToken, StatementProgress};
 use crate::statements::dml::ingest::{BadRow, ConvertError, Ingest};
 use crate::{Error, Result};
-use arrow::array::{BooleanArray, RecordBatch};
-use arrow::compute::filter_record_batch;
+use arrow::array::RecordBatch;
 use gingham_storage::SqlState;
 use gingham_storage::panics::{self, PanicPoint, guarded, joined};
 use std::collections::BTreeMap;
@@ -208,15 +207,6 @@ fn lines(files: &[FileSource], bad: &[Bad]) -> Result<BTreeMap<(usize, u64), u64
         all.extend(offsets.into_iter().map(|offset| (file, offset)).zip(lines));
     }
     Ok(all)
-}
-
-/// A batch without some of its rows.
-pub(super) fn without(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch> {
-    let mut keep = vec![true; batch.num_rows()];
-    for row in rows {
-        keep[*row] = false;
-    }
-    Ok(filter_record_batch(batch, &BooleanArray::from(keep))?)
 }
 
 /// Runs `work` for each lane, each on a thread of its own, and gives the error of the lowest lane that failed. A lane

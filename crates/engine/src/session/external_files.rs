@@ -10,7 +10,6 @@ use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
-use futures::TryStreamExt;
 use gingham_storage::SqlState;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,23 +45,15 @@ fn url(path: &str) -> Result<ListingTableUrl> {
     })
 }
 
-/// Refuses a pattern that finds nothing, and a Parquet file without a byte: both would be a table without columns.
-async fn require_rows(path: &str, url: &ListingTableUrl, state: &SessionState) -> Result<()> {
-    if Path::new(path).is_file() {
-        let is_empty = std::fs::metadata(path).is_ok_and(|known| known.len() == 0);
-        return match is_empty && path.ends_with(".parquet") {
-            true => {
-                let text = format!("file '{path}' has no byte in it, and is no Parquet file");
-                Err(Error::invalid(SqlState::BadCopyFileFormat, text))
-            }
-            false => Ok(()),
-        };
-    }
-    let store = state.runtime_env().object_store(url)?;
-    let mut files = url.list_all_files(state, store.as_ref(), "").await?;
-    match files.try_next().await? {
-        Some(_) => Ok(()),
-        None => Err(Error::invalid(SqlState::UndefinedFile, format!("no file with rows is found at '{path}'"))),
+/// Refuses a Parquet file without a byte, which would be a table without columns.
+fn require_bytes(path: &str) -> Result<()> {
+    let is_empty = std::fs::metadata(path).is_ok_and(|known| known.is_file() && known.len() == 0);
+    match is_empty && path.ends_with(".parquet") {
+        true => {
+            let text = format!("file '{path}' has no byte in it, and is no Parquet file");
+            Err(Error::invalid(SqlState::BadCopyFileFormat, text))
+        }
+        false => Ok(()),
     }
 }
 
@@ -95,9 +86,8 @@ pub(crate) async fn files(
     let state = &session.state().0;
     let mut urls = Vec::with_capacity(patterns.len());
     for path in &patterns {
-        let url = url(path)?;
-        require_rows(path, &url, state).await?;
-        urls.push(url);
+        require_bytes(path)?;
+        urls.push(url(path)?);
     }
     let listing = ListingOptions::new(listed_format(format, state));
     // A folder may have other files too; a file is meant whatever its name ends in.

@@ -67,7 +67,7 @@ pub(crate) fn table(
 
 /// Records of files that were passed over.
 fn rejects(session: &Session) -> Result<RecordBatch> {
-    let (kept, _) = session.rejects.list();
+    let kept = session.rejects.list();
     let mut columns = SystemColumns::default();
     columns.text("file_name", kept.iter().map(|one| Some(one.file.as_str().into())));
     columns.number("line", kept.iter().map(|one| Some(one.line)));

@@ -1,15 +1,14 @@
 //! The operator that reads the batches of the program.
 
+use crate::inputs::rows_of_tasks;
 use crate::table::reading::read;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::coop::make_cooperative;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use std::fmt;
 use std::sync::Arc;
 
@@ -73,25 +72,15 @@ impl RegisteredExec {
         limit: Option<usize>,
     ) -> Self {
         let parts = tasks.clamp(1, shared.portions.len().max(1));
-        let properties = properties(&schema, parts);
+        let properties = rows_of_tasks(&schema, parts);
         Self { shared, schema, positions, parts, limit, properties }
     }
 
     /// This one with a part for each portion: read one after the other, they give the rows in the order of the batches.
     pub(crate) fn by_portions(&self) -> Self {
         let parts = self.shared.portions.len().max(1);
-        Self { parts, properties: properties(&self.schema, parts), ..self.clone() }
+        Self { parts, properties: rows_of_tasks(&self.schema, parts), ..self.clone() }
     }
-}
-
-fn properties(schema: &SchemaRef, parts: usize) -> Arc<PlanProperties> {
-    let properties = PlanProperties::new(
-        EquivalenceProperties::new(Arc::clone(schema)),
-        Partitioning::UnknownPartitioning(parts),
-        EmissionType::Incremental,
-        Boundedness::Bounded,
-    );
-    Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
 }
 
 impl DisplayAs for RegisteredExec {

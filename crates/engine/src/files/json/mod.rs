@@ -11,21 +11,19 @@ mod objects;
 
 use crate::Result;
 use crate::files::options::ReadOptions;
-use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes, columns_of};
-use crate::files::source::FileSource;
+use crate::files::records::{FileColumn, FilePart, FileRecords, ParsedColumns, ValueTypes, columns_of};
+use crate::files::source::{FileSource, SAMPLE_BYTES};
 use crate::files::values::classify::{FieldType, Types};
 use crate::files::values::format::TextFormat;
-use crate::files::values::typed::{UnparsedField, typed};
-use arrow::array::{ArrayRef, StringViewBuilder};
+use arrow::array::StringViewBuilder;
 use gingham_storage::{LogicalType, Problem, SqlState};
 use object::{JsonFields, JsonKind};
 use objects::{ObjectLayout, Objects};
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Bytes of each file that are looked at for the names and types of fields.
-const SAMPLE_BYTES: u64 = 4 << 20;
 /// Objects of a batch.
 const BATCH_ROWS: usize = 8192;
 
@@ -39,7 +37,7 @@ pub(crate) struct Json {
     options: ReadOptions,
     /// Objects that were looked at.
     sampled: usize,
-    /// Those are all.
+    /// The objects that were looked at are all.
     whole: bool,
 }
 
@@ -133,15 +131,6 @@ impl Json {
         self.whole
     }
 
-    /// About the number of objects.
-    pub(crate) fn about_records(&self) -> usize {
-        if self.whole {
-            return self.sampled;
-        }
-        let sampled = u128::from(SAMPLE_BYTES) * self.files.len() as u128;
-        (self.sampled as u128 * u128::from(self.bytes()) / sampled.max(1)) as usize
-    }
-
     /// A column for each field, with the types that the options say or that the first objects have.
     pub(crate) fn columns(&self) -> Result<Vec<FileColumn>> {
         let text = FieldType { logical_type: LogicalType::Varchar(None), order: None };
@@ -167,7 +156,8 @@ fn types_of(value: &serde_json::value::RawValue, format: &TextFormat) -> Types {
         JsonKind::Nested => Types::TEXT,
         JsonKind::Word => Types::of(value.get().as_bytes(), format),
         JsonKind::Text => {
-            let text = object::text(value).unwrap_or_default();
+            // One that is none is reported with its line when it is read.
+            let text = object::text(value).ok().flatten().unwrap_or_default();
             // A DOUBLE that is no number of JSON's is a text, as COPY TO writes it.
             let others = if matches!(&*text, "NaN" | "Infinity" | "-Infinity") { Types::DOUBLES } else { Types::TIMES };
             Types::of(text.as_bytes(), format).and(others)
@@ -177,16 +167,21 @@ fn types_of(value: &serde_json::value::RawValue, format: &TextFormat) -> Types {
 
 /// Reads files one after the other.
 pub(crate) struct JsonLane {
+    fields: FieldsOfColumns,
+    types: ValueTypes,
+    files: VecDeque<usize>,
+    current: Option<(usize, Objects)>,
+    position: u64,
+}
+
+/// The fields that the columns are of.
+struct FieldsOfColumns {
     json: Arc<Json>,
     columns: Arc<[FileColumn]>,
     /// Columns by the names of their fields.
     by_name: HashMap<String, usize>,
-    types: ValueTypes,
     /// Objects may have other fields.
     others: bool,
-    files: VecDeque<usize>,
-    current: Option<(usize, Objects)>,
-    position: u64,
 }
 
 impl JsonLane {
@@ -203,7 +198,8 @@ impl JsonLane {
         let files = parts.into_iter().map(|part| part.file).collect();
         // Who says the columns means those alone.
         let others = others || !json.options.columns.is_empty();
-        Self { json, columns, by_name, types, others, files, current: None, position: 0 }
+        let fields = FieldsOfColumns { json, columns, by_name, others };
+        Self { fields, types, files, current: None, position: 0 }
     }
 
     /// The next records; `None` at the end.
@@ -211,7 +207,7 @@ impl JsonLane {
         loop {
             if self.current.is_none() {
                 let Some(file) = self.files.pop_front() else { return Ok(None) };
-                let (source, layout) = &self.json.files[file];
+                let (source, layout) = &self.fields.json.files[file];
                 (self.current, self.position) = (Some((file, Objects::open(source, *layout)?)), 0);
             }
             if let Some(records) = self.batch()? {
@@ -224,78 +220,71 @@ impl JsonLane {
     /// The next objects of the file; `None` at its end.
     fn batch(&mut self) -> Result<Option<FileRecords>> {
         let Some((file, objects)) = &mut self.current else { return Ok(None) };
-        let mut texts: Vec<StringViewBuilder> = self.columns.iter().map(|_| StringViewBuilder::new()).collect();
+        let columns = &self.fields.columns;
+        let mut builders: Vec<StringViewBuilder> = columns.iter().map(|_| StringViewBuilder::new()).collect();
         let (mut starts, mut unreadable) = (Vec::new(), Vec::new());
         while starts.len() < BATCH_ROWS
             && let Some((start, object)) = objects.next()?
         {
-            let fields = match fields_of(object) {
-                Ok(fields) => fields,
-                Err(problem) => {
-                    unreadable.push((start, problem));
-                    continue;
+            match self.fields.texts(object) {
+                Ok(texts) => {
+                    builders.iter_mut().zip(texts).for_each(|(builder, text)| builder.append_option(text));
+                    starts.push(start);
                 }
-            };
-            let mut values = vec![None; self.columns.len()];
-            let mut unknown = None;
-            for (name, value) in fields.0 {
-                match self.by_name.get(&*name) {
-                    Some(column) => values[*column] = Some(value),
-                    None if self.others || self.json.names.iter().any(|own| *own == name) => {}
-                    None => unknown = Some(name.into_owned()),
-                }
+                Err(why) => unreadable.push((start, Problem::new(SqlState::BadCopyFileFormat, why))),
             }
-            if let Some(name) = unknown {
-                let text = format!("has a field '{name}', which the first {} objects do not have", self.json.sampled);
-                unreadable.push((start, Problem::new(SqlState::BadCopyFileFormat, text)));
-                continue;
-            }
-            for ((builder, value), column) in texts.iter_mut().zip(&values).zip(self.columns.iter()) {
-                let text = value.and_then(object::text);
-                builder.append_option(text.as_deref().map(|text| plain(text, column.logical_type())));
-            }
-            starts.push(start);
         }
         if starts.is_empty() && unreadable.is_empty() {
             return Ok(None);
         }
-        let source = &self.json.files[*file].0;
-        let (file, position) = (*file, objects.position(source));
+        let position = objects.position(&self.fields.json.files[*file].0);
         let bytes = position - std::mem::replace(&mut self.position, position);
-        let (mut arrays, mut misfits) = (Vec::with_capacity(texts.len()), Vec::new());
-        for (number, (mut builder, column)) in texts.into_iter().zip(self.columns.iter()).enumerate() {
-            let array: ArrayRef = Arc::new(builder.finish());
-            let mut bad = Vec::new();
-            arrays.push(match self.types {
-                ValueTypes::Near => array,
-                ValueTypes::Own => typed(array, column.logical_type(), &mut bad)?,
-            });
-            let problem = |UnparsedField { row, state, problem }| (row, number, Problem::new(state, problem));
-            misfits.extend(bad.into_iter().map(problem));
+        let mut parsed = ParsedColumns::new(self.types);
+        for (mut builder, column) in builders.into_iter().zip(columns.iter()) {
+            parsed.push(Arc::new(builder.finish()), column, Vec::new())?;
         }
-        misfits.sort_by_key(|(row, column, _)| (*row, *column));
-        Ok(Some(FileRecords { file, arrays, starts, unreadable, misfits, bytes }))
+        Ok(Some(parsed.records(*file, starts, unreadable, bytes)))
+    }
+}
+
+impl FieldsOfColumns {
+    /// The texts of an object for each column, or why it can't be read.
+    fn texts<'a>(&self, object: &'a [u8]) -> std::result::Result<Vec<Option<Cow<'a, str>>>, String> {
+        let mut texts = vec![None; self.columns.len()];
+        let JsonFields(fields) = fields_of(object)?;
+        for (name, value) in fields {
+            match self.by_name.get(&*name) {
+                Some(number) => {
+                    let text = object::text(value).map_err(|error| format!("field '{name}' is no text: {error}"))?;
+                    texts[*number] = text.map(|text| plain(text, self.columns[*number].logical_type()));
+                }
+                None if self.others || self.json.names.iter().any(|own| *own == name) => {}
+                None => {
+                    let known = self.json.sampled;
+                    return Err(format!("has a field '{name}', which the first {known} objects do not have"));
+                }
+            }
+        }
+        Ok(texts)
     }
 }
 
 /// The fields of an object, or why it is none.
-fn fields_of(object: &[u8]) -> std::result::Result<JsonFields<'_>, Problem> {
+fn fields_of(object: &[u8]) -> std::result::Result<JsonFields<'_>, String> {
     serde_json::from_slice(object).map_err(|error| {
         let text = String::from_utf8_lossy(object);
         let start: String = text.trim_start().chars().take(20).collect();
-        let why =
-            format!("is not one JSON object, as each line is to be: {error}; it begins with {}", start.trim_end());
-        Problem::new(SqlState::BadCopyFileFormat, why)
+        format!("is not one JSON object, as each line is to be: {error}; it begins with {}", start.trim_end())
     })
 }
 
 /// The number `1.00` as `1` for a column of whole numbers.
-fn plain<'a>(text: &'a str, logical_type: &LogicalType) -> &'a str {
+fn plain<'a>(text: Cow<'a, str>, logical_type: &LogicalType) -> Cow<'a, str> {
     match (logical_type, text.split_once('.')) {
         (LogicalType::Int(_) | LogicalType::UInt(_), Some((whole, zeros)))
             if zeros.bytes().all(|digit| digit == b'0') =>
         {
-            whole
+            Cow::Owned(whole.to_owned())
         }
         _ => text,
     }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// JsonFields and their values as they are written. Of fields of one name the last counts.
+/// The fields of an object, and their values as they are written. Of fields of one name the last counts.
 pub(super) struct JsonFields<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for JsonFields<'de> {
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// What a value is.
+/// A kind of value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JsonKind {
     Null,
@@ -67,7 +67,7 @@ pub(super) enum JsonKind {
     Nested,
 }
 
-/// What a value is, by its first byte.
+/// The kind of a value, by its first byte.
 pub(super) fn kind(value: &RawValue) -> JsonKind {
     match value.get().as_bytes().first() {
         Some(b'n') | None => JsonKind::Null,
@@ -78,10 +78,17 @@ pub(super) fn kind(value: &RawValue) -> JsonKind {
 }
 
 /// A value as text: what a text says, and another value as it is written. `None` for NULL.
-pub(super) fn text(value: &RawValue) -> Option<Cow<'_, str>> {
-    match kind(value) {
+///
+/// # Errors
+///
+/// The escapes of a text are no characters: half of a pair that UTF-16 has for one.
+pub(super) fn text(value: &RawValue) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
+    Ok(match kind(value) {
         JsonKind::Null => None,
-        JsonKind::Text => serde_json::from_str::<Name<'_>>(value.get()).ok().map(|Name(text)| text),
+        JsonKind::Text => {
+            let Name(text) = serde_json::from_str(value.get())?;
+            Some(text)
+        }
         JsonKind::Word | JsonKind::Nested => Some(Cow::Borrowed(value.get())),
-    }
+    })
 }

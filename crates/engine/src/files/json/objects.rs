@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 1 << 18;
-/// What opens a UTF-8 file of some programs.
+/// The mark that opens a UTF-8 file of some programs.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How the objects of a file are told apart.
@@ -16,7 +16,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(super) enum ObjectLayout {
     /// One a line.
     Lines,
-    /// By their braces: elements of an array, or objects of several lines.
+    /// Told apart by their braces: elements of an array, or objects of several lines.
     Braces,
 }
 

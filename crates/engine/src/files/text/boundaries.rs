@@ -36,14 +36,13 @@ struct Finder<'a> {
 }
 
 /// For each offset in `wanted` the first record that begins there or behind it; the range's end where none does. The range begins
-/// with a record. `None` for a dialect with comments, whose quotes mean nothing, or without quotes.
+/// with a record, and the dialect, whose quote is given beside, has no comments.
 pub(super) fn boundaries(
     source: &FileSource,
     range: Range<u64>,
     wanted: &[u64],
-    dialect: Dialect,
-) -> Result<Option<Vec<u64>>> {
-    let (Some(quote), None) = (dialect.quote, dialect.comment) else { return Ok(None) };
+    (dialect, quote): (Dialect, u8),
+) -> Result<Vec<u64>> {
     let (delimiter, escape) = (dialect.delimiter, dialect.escape);
     let place = QuotePlace::Outside { starts: true };
     let mut finder = Finder { delimiter, quote, escape, wanted, found: Vec::new(), place };
@@ -58,7 +57,7 @@ pub(super) fn boundaries(
         offset += read as u64;
     }
     finder.found.resize(wanted.len(), range.end);
-    Ok(Some(finder.found))
+    Ok(finder.found)
 }
 
 impl Finder<'_> {

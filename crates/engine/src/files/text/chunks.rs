@@ -178,17 +178,12 @@ fn wrong_width(fields: usize, width: usize) -> String {
 pub(crate) fn split(source: &FileSource, range: Range<u64>, parts: u64, dialect: Dialect) -> Result<Vec<Range<u64>>> {
     let length = range.end - range.start;
     let wanted: Vec<u64> = (1..parts).map(|part| range.start + length * part / parts).collect();
-    let mut cuts: Vec<u64> = wanted.iter().map(|wanted| next_line(source, *wanted)).collect::<Result<_>>()?;
-    // A line break may stand between quotes, unless there is none before it.
-    let last = cuts.last().map_or(range.start, |last| (*last).min(range.end));
-    if let Some(quote) = dialect.quote
-        && has_byte(source, range.start..last, quote)?
-    {
-        cuts = match boundaries::boundaries(source, range.clone(), &wanted, dialect)? {
-            Some(found) => found,
-            None => records_behind(source, range.clone(), &wanted, dialect)?,
-        };
-    }
+    let mut cuts = match (dialect.quote, dialect.comment) {
+        (None, _) => wanted.iter().map(|wanted| next_line(source, *wanted)).collect::<Result<_>>()?,
+        (Some(quote), None) => boundaries::boundaries(source, range.clone(), &wanted, (dialect, quote))?,
+        // Quotes in comments mean nothing.
+        (Some(_), Some(_)) => records_behind(source, range.clone(), &wanted, dialect)?,
+    };
     cuts.push(range.end);
     let mut all = Vec::new();
     let mut start = range.start;
@@ -221,10 +216,6 @@ fn look_through<R>(
         }
         offset += read as u64;
     }
-}
-
-fn has_byte(source: &FileSource, range: Range<u64>, byte: u8) -> Result<bool> {
-    Ok(look_through(source, range, |_, bytes| memchr(byte, bytes))?.is_some())
 }
 
 /// The beginning of the line behind `offset`.

@@ -2,7 +2,7 @@
 
 use crate::files::options::ReadOptions;
 use crate::files::records::{FileColumn, FilePart, columns_of};
-use crate::files::source::{FileSource, io_error};
+use crate::files::source::{FileSource, SAMPLE_BYTES, io_error};
 use crate::files::text::chunks::{ChunkRecords, Chunks, RECORD_BYTES, Width};
 use crate::files::text::sniff::{KnownFormat, Sniffed};
 use crate::files::text::{chunks, sniff};
@@ -14,12 +14,8 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file that are looked at before it is read.
-const SAMPLE_BYTES: u64 = 4 << 20;
 /// A lane reads no less than so many bytes.
 const LANE_BYTES: u64 = 4 << 20;
-/// A packed file has about so many bytes of text for each of its own.
-const UNPACKED: u64 = 4;
 
 /// Delimited files of one shape.
 #[derive(Debug, Clone)]
@@ -68,7 +64,7 @@ impl DelimitedText {
             match &mut all {
                 None => {
                     known.delimiter = Some(sniffed.dialect.delimiter);
-                    known.header = known.header.or(Some(sniffed.header.is_some())).filter(|_| !options.union_by_name);
+                    known.header = (!options.union_by_name).then_some(sniffed.header.is_some());
                     all = Some(Self::of(source, sniffed, options, whole)?);
                 }
                 Some(all) => all.add(source, sniffed, whole)?,
@@ -87,50 +83,9 @@ impl DelimitedText {
 
     /// The first file.
     fn of(source: FileSource, shape: Sniffed, options: &ReadOptions, whole: bool) -> Result<Self> {
-        let path = source.path().display();
-        let numbered = || (1..=shape.width).map(|number| format!("column{number}")).collect();
-        let mut names = shape.header.clone().unwrap_or_else(numbered);
-        let mut named = shape.header.is_some();
-        if !options.columns.is_empty() {
-            if options.columns.len() != shape.width {
-                return Err(Error::invalid(
-                    SqlState::InvalidParameterValue,
-                    format!(
-                        "columns gives {} names and types, but the records of {path} have {} fields",
-                        options.columns.len(),
-                        shape.width
-                    ),
-                ));
-            }
-            names = options.columns.iter().map(|(name, _)| name.clone()).collect();
-            named = true;
-        }
-        if !options.names.is_empty() {
-            if options.names.len() > shape.width {
-                return Err(Error::invalid(
-                    SqlState::InvalidParameterValue,
-                    format!(
-                        "names gives {} names, but the records of {path} have {} fields",
-                        options.names.len(),
-                        shape.width
-                    ),
-                ));
-            }
-            names.splice(..options.names.len(), options.names.iter().cloned());
-            named |= options.names.len() == shape.width;
-        }
-        if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
-            return Err(Error::invalid(
-                SqlState::DuplicateColumn,
-                format!("{path} would have two columns '{}'; give them other names (names)", names[twice]),
-            ));
-        }
-        let file = TextFile {
-            source,
-            start: shape.start as u64,
-            width: shape.width,
-            fields: (0..shape.width).map(Some).collect(),
-        };
+        let (names, named) = names(&source, &shape, options)?;
+        let fields = (0..shape.width).map(Some).collect();
+        let file = TextFile { source, start: shape.start as u64, width: shape.width, fields };
         let types = shape.types.clone();
         Ok(Self { files: vec![file], names, named, types, shape, options: options.clone(), whole })
     }
@@ -203,16 +158,6 @@ impl DelimitedText {
     /// Bytes of the files.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(TextFile::bytes).sum()
-    }
-
-    /// About the number of records, by those of the samples.
-    pub(crate) fn about_records(&self) -> usize {
-        if self.whole {
-            return self.shape.records;
-        }
-        let sampled = SAMPLE_BYTES * self.files.len() as u64;
-        let text: u64 = self.files.iter().map(|file| file.source.length().unwrap_or(file.bytes() * UNPACKED)).sum();
-        (self.shape.records as u128 * u128::from(text) / u128::from(sampled.max(1))) as usize
     }
 
     /// Records that the types of the columns were found by.
@@ -328,6 +273,36 @@ impl TextFile {
             Some(_) if parts > 1 => chunks::split(&self.source, self.all(), parts, text.shape.dialect),
             _ => Ok(vec![self.all()]),
         }
+    }
+}
+
+/// Names of the columns of a file, and whether a header or the options say them.
+fn names(source: &FileSource, shape: &Sniffed, options: &ReadOptions) -> Result<(Vec<String>, bool)> {
+    let (path, width) = (source.path().display(), shape.width);
+    let wrong = |text: String| Err(Error::invalid(SqlState::InvalidParameterValue, text));
+    let numbered = || (1..=width).map(|number| format!("column{number}")).collect();
+    let (mut names, mut named) = (shape.header.clone().unwrap_or_else(numbered), shape.header.is_some());
+    let (columns, given) = (&options.columns, &options.names);
+    if !columns.is_empty() {
+        if columns.len() != width {
+            let count = columns.len();
+            return wrong(format!(
+                "columns gives {count} names and types, but the records of {path} have {width} fields"
+            ));
+        }
+        (names, named) = (columns.iter().map(|(name, _)| name.clone()).collect(), true);
+    }
+    if given.len() > width {
+        return wrong(format!("names gives {} names, but the records of {path} have {width} fields", given.len()));
+    }
+    names.splice(..given.len(), given.iter().cloned());
+    named |= given.len() == width;
+    match (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        None => Ok((names, named)),
+        Some(twice) => Err(Error::invalid(
+            SqlState::DuplicateColumn,
+            format!("{path} would have two columns '{}'; give them other names (names)", names[twice]),
+        )),
     }
 }
 

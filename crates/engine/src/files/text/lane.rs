@@ -1,11 +1,10 @@
 //! Records of parts of files as arrays: a buffer at a time, column by column, and those that can't be read beside them.
 
 use crate::Result;
-use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes};
+use crate::files::records::{FileColumn, FilePart, FileRecords, ParsedColumns, ValueTypes};
 use crate::files::text::chunks::{ChunkRecords, Chunks};
 use crate::files::text::delimited::DelimitedText;
 use crate::files::text::parse::{self, BufferFields, FieldText};
-use crate::files::values::typed::{UnparsedField, typed};
 use arrow::array::new_null_array;
 use arrow::datatypes::DataType;
 use gingham_storage::{Problem, SqlState};
@@ -68,35 +67,19 @@ impl TextLane {
             text: FieldText { dialect: &text.shape.dialect, format: &text.shape.format },
         };
         let rows = self.records.starts.len();
-        let (mut arrays, mut misfits) = (Vec::with_capacity(self.columns.len()), Vec::new());
-        for (number, column) in self.columns.iter().enumerate() {
-            let mut bad = Vec::new();
+        let mut parsed = ParsedColumns::new(self.types);
+        for column in self.columns.iter() {
+            let mut unparsed = Vec::new();
             let array = match own.fields[column.index] {
-                Some(field) => parse::column(&records, field, &column.field_type, &mut bad)?,
+                Some(field) => parse::column(&records, field, &column.field_type, &mut unparsed)?,
                 None => new_null_array(&DataType::Utf8View, rows),
             };
-            arrays.push(match self.types {
-                ValueTypes::Near => array,
-                ValueTypes::Own => typed(array, column.logical_type(), &mut bad)?,
-            });
-            misfits.extend(
-                bad.into_iter()
-                    .map(|UnparsedField { row, state, problem }| (row, number, Problem::new(state, problem))),
-            );
+            parsed.push(array, column, unparsed)?;
         }
-        misfits.sort_by_key(|(row, column, _)| (*row, *column));
-        let unreadable = std::mem::take(&mut self.records.bad);
-        let unreadable =
-            unreadable.into_iter().map(|(start, why)| (start, Problem::new(SqlState::BadCopyFileFormat, why)));
+        let problem = |(start, why)| (start, Problem::new(SqlState::BadCopyFileFormat, why));
+        let unreadable = std::mem::take(&mut self.records.bad).into_iter().map(problem).collect();
         let position = if own.source.length().is_some() { chunks.position() } else { chunks.consumed() };
         let bytes = position - std::mem::replace(&mut self.position, position);
-        Ok(FileRecords {
-            file: *file,
-            arrays,
-            starts: std::mem::take(&mut self.records.starts),
-            unreadable: unreadable.collect(),
-            misfits,
-            bytes,
-        })
+        Ok(parsed.records(*file, std::mem::take(&mut self.records.starts), unreadable, bytes))
     }
 }

@@ -91,13 +91,9 @@ pub(crate) fn column(
             parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
             Arc::new(builder.finish())
         }
-        LogicalType::Timestamp(Unit::Microsecond, None) => {
-            let mut builder = TimestampMicrosecondBuilder::with_capacity(rows);
-            let parse = |text: &[u8]| timestamp(text, format.timestamps.as_ref(), order);
-            parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
-            Arc::new(builder.finish())
-        }
-        LogicalType::Timestamp(_, None) if format.timestamps.is_some() || order.is_some() => {
+        LogicalType::Timestamp(unit, None)
+            if *unit == Unit::Microsecond || format.timestamps.is_some() || order.is_some() =>
+        {
             let mut builder = TimestampMicrosecondBuilder::with_capacity(rows);
             let parse = |text: &[u8]| timestamp(text, format.timestamps.as_ref(), order);
             parser.each(logical_type, misfits, parse, |value| builder.append_option(value));

@@ -4,10 +4,9 @@
 use crate::statements::transfer::encode::options::WriteOptions;
 use crate::statements::transfer::encode::texts::texts;
 use crate::{Error, Result};
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringViewArray};
+use arrow::array::{Array, ArrayRef, AsArray, OffsetSizeTrait, RecordBatch, StringViewArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
-use std::io::Write;
 
 /// Writes batches as objects.
 #[derive(Debug)]
@@ -81,18 +80,8 @@ impl JsonEncoder {
             data_type if data_type.is_numeric() || *data_type == DataType::Boolean => {
                 JsonValues::Words { texts: as_texts()?, word: |_| true }
             }
-            DataType::List(_) => {
-                let lists = values.as_list::<i32>();
-                let ranges = lists.offsets().windows(2).map(|pair| (pair[0] as usize, pair[1] as usize));
-                let elements = Box::new(self.values(lists.values())?);
-                JsonValues::Lists { ranges: ranges.collect(), nulls: lists.nulls().cloned(), elements }
-            }
-            DataType::LargeList(_) => {
-                let lists = values.as_list::<i64>();
-                let ranges = lists.offsets().windows(2).map(|pair| (pair[0] as usize, pair[1] as usize));
-                let elements = Box::new(self.values(lists.values())?);
-                JsonValues::Lists { ranges: ranges.collect(), nulls: lists.nulls().cloned(), elements }
-            }
+            DataType::List(_) => self.lists::<i32>(values)?,
+            DataType::LargeList(_) => self.lists::<i64>(values)?,
             DataType::Struct(fields) => {
                 let records = values.as_struct();
                 let named = fields.iter().zip(records.columns());
@@ -101,6 +90,13 @@ impl JsonEncoder {
             }
             _ => JsonValues::Texts(as_texts()?),
         })
+    }
+
+    fn lists<O: OffsetSizeTrait>(&self, values: &ArrayRef) -> Result<JsonValues> {
+        let lists = values.as_list::<O>();
+        let ranges = lists.offsets().windows(2).map(|pair| (pair[0].as_usize(), pair[1].as_usize()));
+        let elements = Box::new(self.values(lists.values())?);
+        Ok(JsonValues::Lists { ranges: ranges.collect(), nulls: lists.nulls().cloned(), elements })
     }
 }
 
@@ -136,7 +132,7 @@ fn value(values: &JsonValues, row: usize, bytes: &mut Vec<u8>) -> Result<()> {
             bytes.extend_from_slice(NULL);
         }
         JsonValues::Words { texts, word } if word(texts.value(row)) => {
-            write!(bytes, "{}", texts.value(row)).map_err(|error| Error::Internal(error.to_string()))?;
+            bytes.extend_from_slice(texts.value(row).as_bytes());
         }
         JsonValues::Words { texts, .. } | JsonValues::Texts(texts) => quoted(texts.value(row), bytes)?,
         JsonValues::Lists { nulls, .. } | JsonValues::Records { nulls, .. }

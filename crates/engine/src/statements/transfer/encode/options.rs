@@ -1,6 +1,6 @@
 //! How COPY TO writes text.
 
-use crate::files::{Compression, FileFormat};
+use crate::files::{Compression, FileFormat, GivenOption, OptionValue, option_name};
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
 use gingham_storage::SqlState;
@@ -19,16 +19,6 @@ const NAMES: &[&str] = &[
     "nullstr",
     "quote",
     "timestampformat",
-];
-/// Names of older builds, and of DataFusion and PostgreSQL.
-const OTHER_NAMES: &[(&str, &str)] = &[
-    ("has_header", "header"),
-    ("delimiter", "delim"),
-    ("sep", "delim"),
-    ("null", "nullstr"),
-    ("null_value", "nullstr"),
-    ("date_format", "dateformat"),
-    ("timestamp_format", "timestampformat"),
 ];
 
 /// How text is written.
@@ -76,29 +66,30 @@ impl WriteOptions {
         let mut escape = None;
         for (name, value) in given {
             let name = name.strip_prefix("format.").unwrap_or(name);
-            let own = OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| own);
+            let own = option_name(name);
+            let value_given = OptionValue::Text(value.clone());
+            let option = GivenOption { name, value: &value_given };
             let is_json = format == FileFormat::Json;
             let of_csv = !matches!(own, "array" | "compression" | "dateformat" | "timestampformat" | "format");
             if is_json && of_csv && NAMES.contains(&own) {
                 return Err(wrong(format!("option '{name}' is one of CSV, not of JSON")));
             }
             match own {
-                "header" => options.header = truth(name, value)?,
-                "delim" => options.delimiter = byte(name, value)?,
-                "quote" => options.quote = byte(name, value)?,
-                "escape" => escape = Some(byte(name, value)?),
+                "header" => options.header = option.truth().map_err(about)?,
+                "delim" => options.delimiter = option.byte().map_err(about)?,
+                "quote" => options.quote = option.byte().map_err(about)?,
+                "escape" => escape = Some(option.byte().map_err(about)?),
                 "nullstr" => options.null.clone_from(value),
                 "force_quote" => options.force_quote = value.split(',').map(|name| name.trim().to_owned()).collect(),
                 "dateformat" => options.dates = Some(time_format(name, value)?),
                 "timestampformat" => options.timestamps = Some(time_format(name, value)?),
-                "array" if is_json => options.array = truth(name, value)?,
+                "array" if is_json => options.array = option.truth().map_err(about)?,
                 "compression" => options.compression = compression_of(value)?,
                 "format" => {}
                 _ => {
-                    let known = NAMES.iter().chain(OTHER_NAMES.iter().map(|(other, _)| other)).copied();
                     return Err(wrong(format!(
                         "there is no option '{name}'{}; the options of text are {}",
-                        did_you_mean(name, known),
+                        did_you_mean(name, NAMES.iter().copied()),
                         NAMES.join(", ")
                     )));
                 }
@@ -115,24 +106,12 @@ impl WriteOptions {
     }
 }
 
+fn about(error: Error) -> Error {
+    error.about("COPY TO")
+}
+
 fn wrong(text: String) -> Error {
     Error::invalid(SqlState::InvalidParameterValue, format!("COPY TO: {text}"))
-}
-
-fn truth(name: &str, value: &str) -> Result<bool> {
-    match value.to_ascii_lowercase().as_str() {
-        "true" | "on" | "1" | "yes" => Ok(true),
-        "false" | "off" | "0" | "no" => Ok(false),
-        _ => Err(wrong(format!("option '{name}' is true or false, not '{value}'"))),
-    }
-}
-
-fn byte(name: &str, value: &str) -> Result<u8> {
-    match value.as_bytes() {
-        b"\\t" | b"tab" => Ok(b'\t'),
-        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r') => Ok(*byte),
-        _ => Err(wrong(format!("option '{name}' is one character of ASCII, not '{value}'"))),
-    }
 }
 
 fn compression_of(value: &str) -> Result<Compression> {
