@@ -21,7 +21,7 @@ impl Connection {
     ///     let numbers: ArrayRef = Arc::new(Int64Array::from(numbers));
     ///     let mut tables = StatementTables::new();
     ///     tables.insert("numbers", vec![RecordBatch::try_from_iter([("n", numbers)])?])?;
-    ///     let sum = "SELECT sum(n) FROM numbers WHERE n > $1";
+    ///     let sum = "SELECT CAST(sum(n) AS BIGINT) FROM numbers WHERE n > $1";
     ///     let batches = connection.with_tables(tables).query_with(sum, [ScalarValue::from(0)])?.collect_batches()?;
     ///     Ok(ScalarValue::try_from_array(batches[0].column(0), 0)?)
     /// }
