@@ -77,6 +77,7 @@ class Connection:
         self._core = _internal.open(
             place, read_only, None if limit is None else _bytes_of(limit), None if threads is None else int(threads)
         )
+        self._hidden = _lookup.HiddenFrames()
         for name, value in settings.items():
             setattr(self.settings, name.removeprefix("gingham."), value)
 
@@ -120,6 +121,7 @@ class Connection:
         text = self._last_of(sql, caller).strip().removesuffix(";")
         if self._core.is_query(text):
             tables = _lookup.find(self._core.unknown_tables(text), caller)
+            self._hidden.look(self._core, text, caller)
             self._core.describe(text, tables)
             return Relation(self, text, parameters, tables)
         result = self._run_one(text, parameters, caller)
@@ -147,6 +149,7 @@ class Connection:
         return statements[-1]
 
     def _run_one(self, sql: str, parameters: Any, caller: Any) -> "_internal.Result":
+        self._hidden.look(self._core, sql, caller)
         try:
             return self._core.run(sql, parameters)
         except ProgrammingError as error:

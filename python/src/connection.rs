@@ -125,7 +125,7 @@ impl CoreConnection {
         let running = running.map_err(|error| raised(py, &error))?;
         let handle = running.handle();
         let result = wait(py, &handle, running.result())?;
-        let result = CoreResult::new(result);
+        let result = CoreResult::new(result, connection.notices());
         result.begin(py)?;
         Ok(result)
     }
@@ -170,6 +170,12 @@ impl CoreConnection {
     fn unknown_tables(&self, py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
         let connection = self.get(py)?;
         py.detach(|| connection.unknown_tables(sql)).map_err(|error| raised(py, &error))
+    }
+
+    /// Names that a statement uses for tables and views of the database, as they are written.
+    fn known_tables(&self, py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
+        let connection = self.get(py)?;
+        py.detach(|| connection.known_tables(sql)).map_err(|error| raised(py, &error))
     }
 
     /// Lets an object with `__arrow_c_stream__` stand for a table. What can be read again is kept; `once` says that it can't. The

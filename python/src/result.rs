@@ -10,11 +10,12 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use gingham::storage::{LogicalType, panics};
-use gingham::{QueryResult, StatementHandle, plain_strings, require_arrow_times};
-use pyo3::exceptions::PyTypeError;
+use gingham::{Notices, QueryResult, StatementHandle, plain_strings, require_arrow_times};
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
+use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An Arrow type as SQL writes it, where SQL can.
@@ -32,6 +33,8 @@ pub(crate) struct CoreResult {
     schema: SchemaRef,
     affected: Option<u64>,
     handle: StatementHandle,
+    /// What statements of the connection have to say; of a statement that is run.
+    notices: Option<Notices>,
 }
 
 /// What is still to be fetched.
@@ -44,10 +47,10 @@ struct Rows {
 }
 
 impl CoreResult {
-    pub(crate) fn new(result: QueryResult) -> Self {
+    pub(crate) fn new(result: QueryResult, notices: Notices) -> Self {
         let (schema, affected, handle) = (result.schema(), result.rows_affected(), result.handle());
         let command = result.tag().to_string();
-        Self::of(Source::Statement(result), schema, affected, handle, command)
+        Self::of(Source::Statement(result), schema, affected, handle, command, Some(notices))
     }
 
     pub(crate) fn of(
@@ -56,9 +59,10 @@ impl CoreResult {
         affected: Option<u64>,
         handle: StatementHandle,
         command: String,
+        notices: Option<Notices>,
     ) -> Self {
         let rows = Mutex::new(Rows { source: Some(source), current: None, command });
-        Self { rows, schema, affected, handle }
+        Self { rows, schema, affected, handle, notices }
     }
 
     fn rows(&self) -> std::sync::MutexGuard<'_, Rows> {
@@ -73,6 +77,7 @@ impl CoreResult {
         while let Some(batch) = wait(py, &self.handle, source.next())? {
             batches.push(shaped(batch)?);
         }
+        self.warn(py)?;
         Ok(batches)
     }
 
@@ -237,7 +242,8 @@ impl CoreResult {
         {
             rows.current = wait(py, &self.handle, source.next())?.map(|batch| (batch, 0));
         }
-        Ok(())
+        drop(rows);
+        if self.schema.fields().is_empty() { self.warn(py) } else { Ok(()) }
     }
 
     /// The next rows, of one batch, at most `most`; `None` at the end.
@@ -261,9 +267,21 @@ impl CoreResult {
             rows.source = Some(source);
             match batch? {
                 Some(batch) => rows.current = Some((batch, 0)),
-                None => return Ok(None),
+                None => {
+                    drop(rows);
+                    self.warn(py)?;
+                    return Ok(None);
+                }
             }
         }
+    }
+
+    /// Warns of what the statement had to say besides its rows.
+    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        for notice in self.notices.iter().flat_map(Notices::take) {
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(notice.text)?, 2)?;
+        }
+        Ok(())
     }
 }
 

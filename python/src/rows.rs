@@ -120,7 +120,7 @@ impl KeptRows {
     fn result(&self) -> CoreResult {
         let batches = Source::Kept(self.batches.clone().into_iter());
         let schema = Arc::clone(&self.schema);
-        CoreResult::of(batches, schema, self.affected, StatementHandle::new(), self.command.clone())
+        CoreResult::of(batches, schema, self.affected, StatementHandle::new(), self.command.clone(), None)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

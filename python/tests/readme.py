@@ -7,6 +7,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import warnings
 
 import pandas
 
@@ -18,7 +19,13 @@ README = pathlib.Path(__file__).parent.parent / "README.md"
 def main():
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 2, "the README has two examples"
+    # Who read the project's README has a database of that name already, with a table `sales`.
+    text = re.search(r"\$ cat sales.csv\n(.*?)\n\n", (README.parent.parent / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    pathlib.Path("sales.csv").write_text(text[1] + "\n", encoding="utf-8")
+    with gingham.connect("shop.gingham") as before:
+        assert before.load("sales.csv", "sales") == 5
     scope = {}
+    warnings.simplefilter("error")
     exec(blocks[0], scope)  # noqa: S102 - it is our own text
     frame = scope["connection"].sql("SELECT name, price FROM fruit WHERE price > 1").df()
     assert isinstance(frame, pandas.DataFrame) and frame["name"].tolist() == ["quince"], frame

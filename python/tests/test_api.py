@@ -105,6 +105,26 @@ def test_shown_values_are_short_and_safe(connection, capsys):
     assert "the first 3 rows" in capsys.readouterr().out
 
 
+def test_a_table_in_the_place_of_a_variable_is_warned_of_once(connection):
+    connection.execute("CREATE TABLE sales AS SELECT 1 AS n")
+    sales, other = pandas.DataFrame({"n": [2]}), pandas.DataFrame({"n": [3]})
+    with pytest.warns(UserWarning, match="the table sales is read, not the variable of that name") as told:
+        assert connection.sql("SELECT n FROM sales").fetchall() == [(1,)]
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert connection.execute("SELECT n + 1 FROM sales").fetchall() == [(2,)]
+        assert connection.execute("SELECT n FROM other").fetchall() == [(3,)]
+        # A table that is made of the variable of its name.
+        connection.execute("CREATE TABLE other AS SELECT * FROM other")
+        connection.register("mine", sales)
+        mine = other
+        assert connection.execute("SELECT n FROM mine").fetchall() == [(2,)]
+    with pytest.warns(UserWarning, match="the table other is read"):
+        connection.execute("SELECT count(*) FROM other")
+    assert len(mine) == 1
+
+
 def test_names_of_variables_stand_for_tables(connection):
     frame = pandas.DataFrame({"n": [1, 2, 3]})
     assert connection.sql("SELECT sum(n) FROM frame").fetchone() == (6,)

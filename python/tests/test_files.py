@@ -2,8 +2,11 @@
 
 import ast
 import gzip
+import json
+import math
 import pathlib
 import re
+import warnings
 
 import pytest
 
@@ -81,7 +84,7 @@ def test_several_files_and_options(tmp_path):
     assert connection.read_csv(f"{tmp_path}/*.csv", delim=";", header=True, all_varchar=True).fetchall()[1] == ("2", "-")
     assert connection.load(files, "t", null="-") == 2
     assert connection.sql("SELECT sum(n), sum(price) FROM t").fetchone() == (3, 2.5)
-    with pytest.raises(gingham.Error, match="there is no option 'headr'; did you mean 'header'"):
+    with pytest.raises(gingham.Error, match="there is no option 'headr'; .*did you mean 'header'"):
         connection.read_csv(files, headr=True)
     with pytest.raises(gingham.Error, match="does not exist"):
         connection.read_csv(tmp_path / "it's not there.csv")
@@ -94,3 +97,74 @@ def test_rejected_records_are_listed(tmp_path):
     assert read.fetchall() == [(1, "x")]
     rejects = connection.sql("SELECT line, column_name FROM gingham_rejects").fetchall()
     assert rejects == [(3, "n"), (4, None)]
+
+
+def test_records_that_are_passed_over_are_warned_of(tmp_path):
+    (tmp_path / "a.csv").write_text("n\n1\ntwo\n")
+    connection = gingham.connect()
+    with pytest.warns(UserWarning, match="1 record was passed over; SELECT .* FROM gingham_rejects lists it"):
+        assert connection.read_csv(tmp_path / "a.csv", types={"n": "INT"}, ignore_errors=True).fetchall() == [(1,)]
+    connection.execute("CREATE TABLE t (n INT)")
+    with pytest.warns(UserWarning, match="1 record was passed over"):
+        assert connection.execute(f"COPY t FROM '{tmp_path}/a.csv' (ignore_errors true)").rowcount == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert connection.execute("SELECT n FROM t").fetchall() == [(1,)]
+
+
+EVERY_TYPE = """SELECT * FROM (VALUES
+    (TRUE, 7::SMALLINT, 9223372036854775807, 12.50::DECIMAL(9,2), 0.1::REAL, 1.5e300, DATE '2024-02-29',
+     TIME '12:30:00.000001', TIMESTAMP '2024-02-29 13:45:01.000001', TIMESTAMP(0) '2024-02-29 13:45:01',
+     TIMESTAMP WITH TIME ZONE '2024-02-29 13:45:01+00', 'say "x", naïve', '', 'ab'::CHAR(3), '\\x00ff'::BYTEA),
+    (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+    (FALSE, -7, -1, -0.01, 'NaN', '-Infinity', '1969-12-31', '00:00:00', '1969-12-31 23:59:59.5', '1970-01-01',
+     '1969-12-31 23:59:59.5+00', E'two\nlines', ' ', '', '\\x')
+) v (truth, small, large, price, r, d, day, clock, moment, seconds, zoned, text, empty, fixed, bytes)"""
+
+
+def test_other_programs_read_parquet_as_it_was(tmp_path):
+    import pandas
+    import polars
+    import pyarrow
+    import pyarrow.parquet
+
+    connection = gingham.connect()
+    connection.execute(f"COPY ({EVERY_TYPE}) TO '{tmp_path}/all.parquet' (compression zstd)")
+    own = connection.sql(EVERY_TYPE).fetchall()
+    # Without Arrow's own note of types, as programs that are not of Arrow read it.
+    table = pyarrow.parquet.read_table(tmp_path / "all.parquet", arrow_extensions_enabled=False)
+    kinds = {field.name: str(field.type) for field in table.schema}
+    assert kinds["seconds"] == "timestamp[ms]" and kinds["zoned"] == "timestamp[us, tz=UTC]", kinds
+    assert kinds["day"] == "date32[day]" and kinds["price"] == "decimal128(9, 2)" and kinds["clock"] == "time64[us]", kinds
+    read = [tuple(row.values()) for row in table.to_pylist()]
+    assert repr(read).replace("<UTC>", "datetime.timezone.utc") == repr(own).replace("<UTC>", "datetime.timezone.utc")
+    frame = pandas.read_parquet(tmp_path / "all.parquet")
+    assert frame["moment"].iloc[0] == pandas.Timestamp("2024-02-29 13:45:01.000001")
+    assert frame["seconds"].iloc[0] == pandas.Timestamp("2024-02-29 13:45:01") and frame["text"].tolist()[0] == 'say "x", naïve'
+    frame = polars.read_parquet(tmp_path / "all.parquet")
+    assert frame["large"].to_list() == [row[2] for row in own] and frame["bytes"].to_list() == [row[14] for row in own]
+
+
+def test_other_programs_read_text_as_it_was(tmp_path):
+    import pandas
+    import polars
+    import pyarrow.csv
+
+    connection = gingham.connect()
+    connection.execute(f"COPY ({EVERY_TYPE}) TO '{tmp_path}/all.csv'")
+    own = connection.sql(EVERY_TYPE).fetchall()
+    options = pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""])
+    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    rows = pyarrow.csv.read_csv(tmp_path / "all.csv", convert_options=options, parse_options=parse).to_pylist()
+    for name, place in [("large", 2), ("day", 6), ("text", 11), ("empty", 12)]:
+        assert [row[name] for row in rows] == [row[place] for row in own], name
+    frame = pandas.read_csv(tmp_path / "all.csv", keep_default_na=False, na_values=[""], parse_dates=["moment"])
+    assert frame["text"].tolist()[0] == own[0][11] and frame["text"].tolist()[2] == own[2][11]
+    assert frame["moment"].iloc[2] == pandas.Timestamp("1969-12-31 23:59:59.5")
+    assert math.isnan(frame["r"].iloc[2]) and frame["d"].iloc[2] == -math.inf
+    frame = polars.read_csv(tmp_path / "all.csv", missing_utf8_is_empty_string=False, try_parse_dates=True)
+    assert frame["text"].to_list() == [row[11] for row in own] and frame["day"].to_list() == [row[6] for row in own]
+    connection.execute(f"COPY ({EVERY_TYPE}) TO '{tmp_path}/all.json'")
+    lines = [json.loads(line) for line in (tmp_path / "all.json").read_text(encoding="utf-8").splitlines()]
+    assert [line["text"] for line in lines] == [row[11] for row in own] and lines[1]["empty"] is None
+    assert [line["large"] for line in lines] == [row[2] for row in own] and lines[2]["r"] == "NaN"

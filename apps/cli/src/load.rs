@@ -47,7 +47,10 @@ pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
     for line in &report.skipped {
         eprintln!("skipped: {line}");
     }
-    let skipped = match report.skipped.len() as u64 {
+    if report.skipped_records > report.skipped.len() as u64 {
+        eprintln!("skipped: and {} more", report.skipped_records - report.skipped.len() as u64);
+    }
+    let skipped = match report.skipped_records {
         0 => String::new(),
         lines => format!(", {} skipped", counted(lines, "line")),
     };

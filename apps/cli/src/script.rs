@@ -171,10 +171,18 @@ impl Runner {
             self.summary(false, 0, Some(copied))?;
         }
         self.out.flush()?;
+        self.warn();
         if self.timing {
             eprintln!("{}", time_line(started.elapsed()));
         }
         Ok(())
+    }
+
+    /// Tells standard error what the statement had to say besides its result.
+    fn warn(&self) {
+        for notice in self.connection.notices().take() {
+            eprintln!("warning: {}", notice.text);
+        }
     }
 
     fn query(&mut self, sql: &str) -> Result<(), Failure> {
@@ -208,6 +216,7 @@ impl Runner {
             self.summary(has_rows, rows, result.rows_affected())?;
         }
         self.out.flush()?;
+        self.warn();
         if self.timing {
             eprintln!("{}", time_line(spent));
         }

@@ -2,7 +2,9 @@
 
 use crate::connection::launch::Caller;
 use crate::load::{LoadOptions, LoadReport};
-use crate::session::{CancelToken, Session, StatementContext, StatementHandle, StatementProgress, StatementTables};
+use crate::session::{
+    CancelToken, Notices, Session, StatementContext, StatementHandle, StatementProgress, StatementTables,
+};
 use crate::session::{TransactionStatus, wait};
 use crate::sql::ignored::changes;
 use crate::sql::split;
@@ -305,6 +307,18 @@ impl Connection {
     /// ```
     pub fn cancel_handle(&self) -> CancelHandle {
         CancelHandle { session: Arc::clone(&self.session) }
+    }
+
+    /// What its statements have to say besides their results; see [`Notices::take`].
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("SELECT 1")?;
+    /// assert!(connection.notices().take().is_empty());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn notices(&self) -> Notices {
+        Notices::new(self.session.rejects.clone())
     }
 
     /// How far the statement is that this connection has started last, among those that count; for a progress bar on another

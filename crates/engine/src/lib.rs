@@ -74,8 +74,8 @@ pub use for_arrow::require_arrow_times;
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
 pub use session::{
-    CommandTag, PlanningTimes, QueryResult, StatementHandle, StatementProgress, StatementTables, TransactionStatus,
-    plain_strings,
+    CommandTag, Notice, Notices, PlanningTimes, QueryResult, StatementHandle, StatementProgress, StatementTables,
+    TransactionStatus, plain_strings,
 };
 pub use sql::quoted::quoted;
 pub use sql::splitter::{ScriptPart, StatementSplitter};

@@ -73,10 +73,10 @@ impl ScalarUDFImpl for Cast {
         }
     }
 
-    /// A cast is called what it casts, as DataFusion has it.
+    /// Not what it casts, as DataFusion's casts are called: joins have their keys as columns beside those of their inputs.
     fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
         match arguments {
-            [inner] => Ok(inner.schema_name().to_string()),
+            [inner] => Ok(format!("{}({} AS {})", self.name(), inner.schema_name(), self.to)),
             _ => internal_err!("a cast of {} values", arguments.len()),
         }
     }

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::connection::{Connection, launch};
 use crate::session::CancelToken;
-use crate::statements::unknown::unknown_tables;
+use crate::statements::named::named_tables;
 use crate::statements::{free_name, parse};
 use crate::table::RegisteredTable;
 use arrow::array::{RecordBatch, RecordBatchReader};
@@ -78,11 +78,27 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn unknown_tables(&self, sql: &str) -> Result<Vec<String>> {
+        self.named_tables(sql, false)
+    }
+
+    /// The tables and views of the database that the statements of a text name without a schema, as they are written.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT)")?;
+    /// assert_eq!(connection.known_tables("SELECT * FROM T, frame")?, ["T"]);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn known_tables(&self, sql: &str) -> Result<Vec<String>> {
+        self.named_tables(sql, true)
+    }
+
+    fn named_tables(&self, sql: &str, exists: bool) -> Result<Vec<String>> {
         let mut all = Vec::new();
         for mut statement in parse(sql)? {
             let context = self.context()?;
             let found =
-                launch::wait_for(self.session(), async move { unknown_tables(&context, &mut statement).await })?;
+                launch::wait_for(self.session(), async move { named_tables(&context, &mut statement, exists).await })?;
             all.extend(found.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
         }
         Ok(all)

@@ -1,7 +1,8 @@
 //! The operator that reads files: tasks each read parts of them, and parse the columns that are asked for.
 
+use crate::files::filter::RecordFilter;
 use crate::files::folders::FolderColumns;
-use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes, without};
+use crate::files::records::{FileColumn, FileOutput, FilePart, FileRecords, ValueTypes, without};
 use crate::files::rejects::{Reject, Rejects};
 use crate::files::set::FileSet;
 use crate::files::source::FileSource;
@@ -10,11 +11,13 @@ use crate::inputs::rows_of_tasks;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
+use datafusion::common::Statistics;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
-use datafusion::common::{ScalarValue, Statistics};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::coop::make_cooperative;
+use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use gingham_storage::Problem;
@@ -34,19 +37,10 @@ pub(super) struct FileScan {
     pub(super) outputs: Arc<[FileOutput]>,
     pub(super) folders: Arc<FolderColumns>,
     pub(super) parts: Arc<[FilePart]>,
+    /// Conditions that records may be left out by.
+    pub(super) filter: Option<RecordFilter>,
     /// Where records go that can't be read, when they are passed over.
     pub(super) rejects: Option<Rejects>,
-}
-
-/// A column of the rows.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum FileOutput {
-    /// The parsed column of that number.
-    Parsed(usize),
-    /// The folder's value of that number.
-    Folder(usize),
-    /// The name of the file.
-    FileName,
 }
 
 /// Reads files.
@@ -86,6 +80,9 @@ impl DisplayAs for FileExec {
             self.scan.parts.len(),
             self.tasks
         )?;
+        if let Some(filter) = &self.scan.filter {
+            write!(f, ", filter={filter}")?;
+        }
         self.limit.map_or(Ok(()), |limit| write!(f, ", limit={limit}"))
     }
 }
@@ -100,6 +97,26 @@ impl ExecutionPlan for FileExec {
     }
 
     crate::inputs::reads_nothing!();
+
+    /// Keeps conditions by which records are left out before all of their columns are parsed. The filter above stays.
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> DataFusionResult<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let conditions: Vec<_> = result.parent_filters.iter().map(|parent| Arc::clone(&parent.filter)).collect();
+        let mut propagation = FilterPushdownPropagation::all_unsupported(result);
+        // Rows that a limit counts are those of before the conditions.
+        if phase == FilterPushdownPhase::Pre && self.limit.is_none() {
+            let filter = RecordFilter::of(conditions, &self.scan.outputs, &self.schema)?;
+            if filter.is_some() {
+                let scan = FileScan { filter, ..self.scan.clone() };
+                propagation.updated_node = Some(Arc::new(Self { scan, ..self.clone() }) as _);
+            }
+        }
+        Ok(propagation)
+    }
 
     fn fetch(&self) -> Option<usize> {
         self.limit
@@ -124,7 +141,8 @@ impl ExecutionPlan for FileExec {
         let mut receiver = RecordBatchReceiverStream::builder(Arc::clone(&schema), WAITING_BATCHES);
         let sender = receiver.tx();
         receiver.spawn_blocking(move || {
-            let mut lane = scan.files.lane(&scan.columns, ValueTypes::Own, false, parts);
+            let lane = scan.files.lane(&scan.columns, ValueTypes::Own, false, parts);
+            let mut lane = lane.filtered(scan.filter.clone());
             let mut read = || -> Result<()> {
                 while let Some(records) = lane.next()? {
                     let batch = scan.good(records, &schema)?;
@@ -164,10 +182,6 @@ impl FileScan {
             match output {
                 FileOutput::Parsed(place) => Ok(Arc::clone(&records.arrays[*place])),
                 FileOutput::Folder(column) => self.folders.repeated(*column, records.file, rows),
-                FileOutput::FileName => {
-                    let name = ScalarValue::Utf8View(Some(source.path().display().to_string()));
-                    Ok(name.to_array_of_size(rows)?)
-                }
             }
         };
         let columns = self.outputs.iter().map(column).collect::<Result<_>>()?;
@@ -208,10 +222,11 @@ impl FileScan {
 
     /// Puts the records that can't be read on the list.
     fn reject(&self, source: &FileSource, records: &mut FileRecords, rejects: &Rejects) -> Result<()> {
+        records.misfits.dedup_by_key(|(row, ..)| *row);
+        rejects.passed_over((records.unreadable.len() + records.misfits.len()) as u64);
         if rejects.is_full() {
             return Ok(());
         }
-        records.misfits.dedup_by_key(|(row, ..)| *row);
         let unreadable = records.unreadable.drain(..).map(|(start, problem)| (start, None, problem.text));
         let misfits = records.misfits.drain(..);
         let misfits = misfits.map(|(row, column, problem)| (records.starts[row], Some(column), problem.text));

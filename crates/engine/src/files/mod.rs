@@ -13,13 +13,18 @@
 //! | `json/` | JSON objects |
 //! | `records` | columns, and records as readers give them |
 //! | `set` | files of any of these formats |
-//! | `table`, `exec` | files as a table of a query |
+//! | `table`, `exec` | files of text as a table of a query |
+//! | `columnar`, `float_statistics` | Parquet and Arrow IPC files as a table of a query |
+//! | `filter` | conditions that records are wanted by |
 //! | `rejects` | records that were passed over |
 
 mod call;
+mod columnar;
 mod encoding;
 mod exec;
+mod filter;
 pub(crate) mod find;
+mod float_statistics;
 mod folders;
 mod json;
 mod options;
@@ -35,10 +40,12 @@ pub use options::{Compression, FileFormat, OptionValue, ReadOptions};
 pub(crate) use options::{GivenOption, option_name};
 
 pub(crate) use call::{FileCall, file_call, file_functions};
+pub(crate) use columnar::{ColumnarFiles, word_columns};
 pub(crate) use exec::FileExec;
+pub(crate) use folders::FOLDER_OF_NULL;
 pub(crate) use json::Json;
 pub(crate) use records::{FileColumn, FileRecords, ValueTypes, without};
-pub(crate) use rejects::Rejects;
+pub(crate) use rejects::{KEPT_REJECTS, Reject, Rejects};
 pub(crate) use set::FileSet;
 pub(crate) use source::{FileSource, io_error};
 pub(crate) use table::{FileTable, FoundFiles};

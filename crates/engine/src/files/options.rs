@@ -265,9 +265,9 @@ impl ReadOptions {
                 return Err(Error::invalid(
                     SqlState::InvalidParameterValue,
                     format!(
-                        "there is no option '{name}'{}; the options are {}",
-                        did_you_mean(&lower, known),
-                        NAMES.join(", ")
+                        "there is no option '{name}'; the options are {}{}",
+                        NAMES.join(", "),
+                        did_you_mean(&lower, known)
                     ),
                 ));
             }
@@ -514,7 +514,9 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        assert!(refused("headr", "true".into()).starts_with("there is no option 'headr'; did you mean 'header'?"));
+        let unknown = refused("headr", "true".into());
+        assert!(unknown.starts_with("there is no option 'headr'; the options are "), "{unknown}");
+        assert!(unknown.ends_with("; did you mean 'header'?"), "{unknown}");
         assert_eq!(refused("header", "maybe".into()), "option 'header' is true or false, not 'maybe'");
         assert_eq!(refused("delim", "||".into()), "option 'delim' is one character of ASCII, not '||'");
         assert!(refused("columns", OptionValue::List(Vec::new())).ends_with("not a list"));

@@ -45,6 +45,15 @@ impl FileColumn {
     }
 }
 
+/// A column of the rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FileOutput {
+    /// The parsed column of that number.
+    Parsed(usize),
+    /// The column of that number among those that are the same for all records of a file.
+    Folder(usize),
+}
+
 /// What becomes of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueTypes {
@@ -103,14 +112,20 @@ impl ParsedColumns {
         column: &FileColumn,
         mut unparsed: Vec<UnparsedField>,
     ) -> Result<()> {
-        let number = self.arrays.len();
-        self.arrays.push(match self.types {
+        let array = match self.types {
             ValueTypes::Near => array,
             ValueTypes::Own => typed(array, column.logical_type(), &mut unparsed)?,
-        });
+        };
+        self.push_typed(array, unparsed);
+        Ok(())
+    }
+
+    /// Adds the array of the next column, which has its type.
+    pub(super) fn push_typed(&mut self, array: ArrayRef, unparsed: Vec<UnparsedField>) {
+        let number = self.arrays.len();
+        self.arrays.push(array);
         let problem = |UnparsedField { row, state, problem }| (row, number, Problem::new(state, problem));
         self.misfits.extend(unparsed.into_iter().map(problem));
-        Ok(())
     }
 
     /// The records, with what else is known of them.

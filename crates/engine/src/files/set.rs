@@ -1,13 +1,18 @@
 //! Files of one format as one set of records, whatever the format is.
 
 use crate::Result;
+use crate::files::filter::RecordFilter;
 use crate::files::json::{Json, JsonLane};
 use crate::files::options::{FileFormat, ReadOptions};
 use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes};
 use crate::files::source::{FileSource, SAMPLE_BYTES};
 use crate::files::text::{DelimitedText, TextLane};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// A lane reads no less than so many bytes.
+const LANE_BYTES: u64 = 4 << 20;
 
 /// Files that are text.
 #[derive(Debug, Clone)]
@@ -48,20 +53,29 @@ impl FileSet {
         }
     }
 
-    /// All files.
-    pub(crate) fn sources(&self) -> Vec<FileSource> {
-        let files = match self {
+    /// The number of files.
+    pub(crate) fn files(&self) -> usize {
+        match self {
             Self::Text(text) => text.files(),
             Self::Json(json) => json.files(),
-        };
-        (0..files).map(|file| self.source(file).clone()).collect()
+        }
+    }
+
+    /// All files.
+    pub(crate) fn sources(&self) -> Vec<FileSource> {
+        (0..self.files()).map(|file| self.source(file).clone()).collect()
     }
 
     /// Bytes of the files.
     pub(crate) fn bytes(&self) -> u64 {
+        (0..self.files()).map(|file| self.bytes_of(file)).sum()
+    }
+
+    /// Bytes of a file's records, or of the packed file.
+    fn bytes_of(&self, file: usize) -> u64 {
         match self {
-            Self::Text(text) => text.bytes(),
-            Self::Json(json) => json.bytes(),
+            Self::Text(text) => text.bytes(file),
+            Self::Json(json) => json.bytes(file),
         }
     }
 
@@ -101,23 +115,48 @@ impl FileSet {
         })
     }
 
-    /// The files, each cut into parts of about `part_bytes` where it can be read so.
-    pub(crate) fn parts(&self, part_bytes: u64) -> Result<Vec<FilePart>> {
-        match self {
-            Self::Text(text) => text.parts(part_bytes),
-            Self::Json(json) => Ok(json.parts()),
+    /// Some files, each cut into parts of about `part_bytes` where it can be read so.
+    pub(crate) fn parts(&self, files: &[usize], part_bytes: u64) -> Result<Vec<FilePart>> {
+        let mut all = Vec::new();
+        for file in files.iter().copied() {
+            let parts = self.source(file).length().map_or(1, |_| self.bytes_of(file) / part_bytes.max(1));
+            all.extend(self.ranges(file, parts.max(1))?.into_iter().map(|range| FilePart { file, range }));
         }
+        Ok(all)
     }
 
     /// For each of at most `threads` lanes its parts of files, in order.
     pub(crate) fn lanes(&self, threads: usize) -> Result<Vec<Vec<FilePart>>> {
-        match self {
-            Self::Text(text) => text.lanes(threads),
-            Self::Json(json) => {
-                let parts = json.parts();
-                let share = parts.len().div_ceil(threads.max(1)).max(1);
-                Ok(parts.chunks(share).map(<[FilePart]>::to_vec).collect())
+        let total = self.bytes();
+        let count = (total / LANE_BYTES).clamp(1, threads.max(1) as u64);
+        let share = total.div_ceil(count).max(1);
+        let mut lanes = vec![Vec::new(); count as usize];
+        let mut before = 0;
+        for file in 0..self.files() {
+            let length = self.bytes_of(file);
+            let end = self.source(file).length();
+            let start = match self {
+                Self::Text(text) => text.start(file),
+                Self::Json(_) => 0,
+            };
+            for range in self.ranges(file, length.div_ceil(share).max(1))? {
+                let middle = match end {
+                    Some(end) => before + (range.start + range.end.min(end)) / 2 - start,
+                    None => before + length / 2,
+                };
+                let lane = (middle / share).min(count - 1);
+                lanes[lane as usize].push(FilePart { file, range });
             }
+            before += length;
+        }
+        Ok(lanes)
+    }
+
+    /// A file in so many parts, where it can be read so.
+    fn ranges(&self, file: usize, parts: u64) -> Result<Vec<Range<u64>>> {
+        match self {
+            Self::Text(text) => text.ranges(file, parts),
+            Self::Json(json) => Ok(json.ranges(file, parts)),
         }
     }
 
@@ -146,6 +185,15 @@ pub(crate) enum FileLane {
 }
 
 impl FileLane {
+    /// This one, which may leave out records that `filter` does not want. Its columns have their own types.
+    pub(super) fn filtered(self, filter: Option<RecordFilter>) -> Self {
+        match self {
+            Self::Text(lane) => Self::Text(lane.filtered(filter)),
+            // The fields of an object are all found at once.
+            Self::Json(lane) => Self::Json(lane),
+        }
+    }
+
     /// The next records; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<FileRecords>> {
         match self {

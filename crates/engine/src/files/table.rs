@@ -1,33 +1,29 @@
 //! Files as a table of a query.
 
-use crate::files::exec::{FileExec, FileOutput, FileScan};
+use crate::files::exec::{FileExec, FileScan};
 use crate::files::find;
 use crate::files::folders::FolderColumns;
 use crate::files::options::{FileFormat, ReadOptions};
-use crate::files::records::{FileColumn, FilePart};
+use crate::files::records::{FileColumn, FileOutput, FilePart};
 use crate::files::rejects::Rejects;
 use crate::files::set::FileSet;
 use crate::{Error, Result};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use gingham_storage::SqlState;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Bytes that a task reads of a file before others have their turn.
 const PART_BYTES: u64 = 4 << 20;
-/// The column that says which file a record is from.
-const FILE_NAME: &str = "filename";
-
 /// Files that are found at a name.
 pub(crate) enum FoundFiles {
     /// Files of text.
     Text(FileTable),
-    /// Files of columns, which DataFusion reads.
-    Columns(FileFormat),
+    /// Files of columns.
+    Columns(Vec<PathBuf>, FileFormat),
 }
 
 /// Files that a query reads in place.
@@ -49,21 +45,9 @@ impl FileTable {
         let columns: Arc<[FileColumn]> = files.columns()?.into();
         let field = |column: &FileColumn| Field::new(&column.name, column.logical_type().to_arrow(), true);
         let mut fields: Vec<Field> = columns.iter().map(field).collect();
-        let mut folders = FolderColumns::of(paths, options.hive_partitioning)?;
-        // What the files have themselves is meant.
-        while let Some(same) = folders.names.iter().position(|name| columns.iter().any(|own| own.name == *name)) {
-            folders.remove(same);
-        }
-        let in_folders = folders.names.iter().zip(&folders.types);
-        fields.extend(in_folders.map(|(name, own)| Field::new(name, own.logical_type.to_arrow(), true)));
-        if options.filename {
-            if columns.iter().any(|column| column.name == FILE_NAME) {
-                let text =
-                    format!("{} has a column '{FILE_NAME}' already, so that none can be added", paths[0].display());
-                return Err(Error::invalid(SqlState::DuplicateColumn, text));
-            }
-            fields.push(Field::new(FILE_NAME, DataType::Utf8View, false));
-        }
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let folders = FolderColumns::beside(&names, paths, options)?;
+        fields.extend(folders.fields());
         let rejects = options.ignore_errors.then(|| rejects.begun());
         Ok(Self { schema: Arc::new(Schema::new(fields)), files, columns, folders: Arc::new(folders), rejects })
     }
@@ -77,7 +61,7 @@ impl FileTable {
             FileFormat::Csv | FileFormat::Tbl | FileFormat::Json => {
                 Self::open(&paths, format, options, rejects).map(FoundFiles::Text)
             }
-            FileFormat::Parquet | FileFormat::Arrow => Ok(FoundFiles::Columns(format)),
+            FileFormat::Parquet | FileFormat::Arrow => Ok(FoundFiles::Columns(paths, format)),
         }
     }
 }
@@ -92,11 +76,19 @@ impl TableProvider for FileTable {
         TableType::Base
     }
 
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match self.folders.decide(filter) {
+            true => TableProviderFilterPushDown::Inexact,
+            false => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
     async fn scan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
+        filters: &[Expr],
         limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let all: Vec<usize> = (0..self.schema.fields().len()).collect();
@@ -104,8 +96,9 @@ impl TableProvider for FileTable {
         let tasks = state.config().target_partitions().max(1);
         let part_bytes = if tasks == 1 || limit.is_some() { u64::MAX } else { PART_BYTES };
         let files = self.files.clone();
+        let wanted = self.folders.wanted_files(state, filters, self.files.files())?;
         // Where quotes may hide the ends of lines, all of the file is looked at.
-        let parts = tokio::task::spawn_blocking(move || files.parts(part_bytes));
+        let parts = tokio::task::spawn_blocking(move || files.parts(&wanted, part_bytes));
         let parts: Vec<FilePart> = parts.await.unwrap_or_else(|error| Err(Error::of_task(error)))?;
         let scan = FileScan {
             files: self.files.clone(),
@@ -113,6 +106,7 @@ impl TableProvider for FileTable {
             outputs: self.outputs(positions),
             folders: Arc::clone(&self.folders),
             parts: parts.into(),
+            filter: None,
             rejects: self.rejects.clone(),
         };
         let schema = Arc::new(self.schema.project(positions)?);
@@ -123,15 +117,14 @@ impl TableProvider for FileTable {
 impl FileTable {
     /// What the columns at `positions` are.
     fn outputs(&self, positions: &[usize]) -> Arc<[FileOutput]> {
-        let (columns, folders) = (self.columns.len(), self.folders.names.len());
+        let columns = self.columns.len();
         let mut parsed = 0;
         let output = |position: &usize| match *position {
             position if position < columns => {
                 parsed += 1;
                 FileOutput::Parsed(parsed - 1)
             }
-            position if position < columns + folders => FileOutput::Folder(position - columns),
-            _ => FileOutput::FileName,
+            position => FileOutput::Folder(position - columns),
         };
         positions.iter().map(output).collect()
     }

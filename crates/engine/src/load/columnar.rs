@@ -3,16 +3,17 @@
 //! Each lane decodes a run of row groups (Parquet) or of batches (IPC files), so that lanes work at the same time and
 //! the records keep their order.
 
-use crate::files::{FileFormat, io_error};
+use crate::files::{FileFormat, io_error, word_columns};
 use crate::load::sink::{RecordPosition, Sink, run_lanes};
 use crate::{Error, Result};
 use arrow::array::{Array, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow::ipc::reader::{FileReader, StreamReader};
 use gingham_storage::{LogicalType as ColumnType, SqlState};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
-use parquet::basic::{ConvertedType, LogicalType};
+use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -107,7 +108,8 @@ impl Columnar {
             let file = File::open(path)?;
             let found = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
             // Strings are read as views into the decoded pages, without a copy.
-            let options = ArrowReaderOptions::new().with_schema(Arc::new(with_views(found.schema())));
+            let schema = as_meant(with_views(found.schema()), found.metadata().file_metadata().schema_descr());
+            let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
             ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)
         };
         let metadata = open().map_err(|error| unreadable(path, "Parquet", &error))?;
@@ -300,6 +302,25 @@ fn with_views(schema: &Schema) -> Schema {
         _ => field.clone(),
     };
     Schema::new(schema.fields().iter().map(|field| view(field)).collect::<Vec<_>>())
+}
+
+/// The schema with microseconds for times of 96 bits, which reach further than nanoseconds of 64 bits, and with texts for words of
+/// enumerations.
+fn as_meant(schema: Schema, columns: &SchemaDescriptor) -> Schema {
+    let words = word_columns(columns);
+    let is_wide = |name: &str| {
+        let own = |column: &&ColumnDescPtr| matches!(column.path().parts(), [only] if only == name);
+        columns.columns().iter().find(own).is_some_and(|column| column.physical_type() == PhysicalType::INT96)
+    };
+    let field = |field: &Arc<Field>| {
+        let field = field.as_ref().clone();
+        match field.name().as_str() {
+            name if is_wide(name) => field.with_data_type(DataType::Timestamp(TimeUnit::Microsecond, None)),
+            name if words.contains(name) => field.with_data_type(DataType::Utf8View),
+            _ => field,
+        }
+    };
+    Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>())
 }
 
 fn same_columns((first, expected): (&Path, &Schema), (path, found): (&Path, &Schema)) -> Result<()> {

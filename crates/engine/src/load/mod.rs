@@ -85,7 +85,9 @@ pub struct LoadReport {
     pub rows: u64,
     /// Bytes of the files.
     pub bytes: u64,
-    /// Bad lines skipped, each as "file:line: why".
+    /// Bad records skipped.
+    pub skipped_records: u64,
+    /// The first 10,000 of them that were met, each as "file:line: why".
     pub skipped: Vec<String>,
 }
 
@@ -247,7 +249,10 @@ impl Load<'_> {
             Destination::Given(_) | Destination::Inferred(_) => ingest.finish_creating(false)?,
         };
         let bytes = self.files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
-        Ok(Some(LoadReport { rows, bytes, skipped }))
+        if allowed > 0 {
+            self.context.session.rejects.replace(skipped.rejects);
+        }
+        Ok(Some(LoadReport { rows, bytes, skipped_records: skipped.count, skipped: skipped.texts }))
     }
 }
 

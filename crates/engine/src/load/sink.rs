@@ -1,6 +1,6 @@
 //! Where the records of a load go, whatever they are read from: into the table, or, when they are bad, on a list.
 
-use crate::files::{FileSource, text_lines, without};
+use crate::files::{FileSource, KEPT_REJECTS, Reject, text_lines, without};
 use crate::session::{CancelToken, StatementProgress};
 use crate::statements::dml::ingest::{BadRow, ConvertError, Ingest};
 use crate::{Error, Result};
@@ -31,6 +31,17 @@ struct Bad {
     row: BadRow,
 }
 
+/// Bad records that a load passed over.
+#[derive(Debug, Default)]
+pub(super) struct SkippedRecords {
+    /// How many they are.
+    pub(super) count: u64,
+    /// File, line and reason of those that are kept, in order.
+    pub(super) rejects: Vec<Reject>,
+    /// The kept ones as texts.
+    pub(super) texts: Vec<String>,
+}
+
 /// Takes the records of all lanes.
 pub(super) struct Sink<'a> {
     ingest: &'a Ingest,
@@ -40,7 +51,9 @@ pub(super) struct Sink<'a> {
     bytes: AtomicU64,
     rows: AtomicU64,
     allowed: u64,
+    /// Bad records, as many as are kept.
     bad: Mutex<Vec<Bad>>,
+    bad_count: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -62,6 +75,7 @@ impl<'a> Sink<'a> {
             rows: AtomicU64::new(0),
             allowed,
             bad: Mutex::default(),
+            bad_count: AtomicU64::new(0),
             stop: AtomicBool::new(false),
         }
     }
@@ -140,12 +154,16 @@ impl<'a> Sink<'a> {
     /// Puts a bad record on the list. [`Sink::append`] tells when there are too many: a buffer's records are all looked
     /// at first, so that the first bad one is named.
     pub(super) fn reject(&self, file: usize, place: RecordPosition, row: BadRow) {
-        self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(Bad { file, place, row });
+        self.bad_count.fetch_add(1, Ordering::Relaxed);
+        let mut bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        if bad.len() < KEPT_REJECTS {
+            bad.push(Bad { file, place, row });
+        }
     }
 
     /// An error when there are too many bad records; what it says is replaced by [`Sink::finish`].
     fn check(&self) -> Result<()> {
-        let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        let bad = self.bad_count.load(Ordering::Relaxed);
         if bad <= self.allowed {
             Ok(())
         } else {
@@ -153,31 +171,35 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The bad records in order, each with file, line and reason; or, when they are too many, the error.
-    pub(super) fn finish(self) -> Result<Vec<String>> {
+    /// The bad records in order; or, when they are too many, the error.
+    pub(super) fn finish(self) -> Result<SkippedRecords> {
         let mut bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
         bad.sort_by_key(|bad| (bad.file, bad.place));
-        let too_many = bad.len() as u64 > self.allowed;
+        let count = self.bad_count.into_inner();
+        let too_many = count > self.allowed;
         if too_many {
             bad.truncate(1);
         }
         let lines = lines(self.files, &bad)?;
-        let place = |bad: &Bad| {
-            let name = self.files[bad.file].path().display();
-            match bad.place {
-                RecordPosition::Offset(offset) => {
-                    format!("{name}:{}", lines.get(&(bad.file, offset)).copied().unwrap_or(0))
-                }
-                RecordPosition::Row(row) => format!("{name}: row {row}"),
-            }
+        let name = |bad: &Bad| self.files[bad.file].path().display().to_string();
+        let line = |bad: &Bad| match bad.place {
+            RecordPosition::Offset(offset) => lines.get(&(bad.file, offset)).copied().unwrap_or(0),
+            RecordPosition::Row(row) => row,
+        };
+        let place = |bad: &Bad| match bad.place {
+            RecordPosition::Offset(_) => format!("{}:{}", name(bad), line(bad)),
+            RecordPosition::Row(_) => format!("{}: row {}", name(bad), line(bad)),
         };
         if !too_many {
-            let told = |bad: Bad| {
-                let place = place(&bad);
+            let mut skipped = SkippedRecords { count, ..Default::default() };
+            for bad in bad {
+                let (file, line, place) = (name(&bad), line(&bad), place(&bad));
+                let (column, error) = (bad.row.column.clone(), bad.row.problem.text.clone());
+                skipped.rejects.push(Reject { file, line, column, error });
                 // One line each, even where a value has several.
-                bad.row.into_error(&place).to_string().replace('\n', "\\n")
-            };
-            return Ok(bad.into_iter().map(told).collect());
+                skipped.texts.push(bad.row.into_error(&place).to_string().replace('\n', "\\n"));
+            }
+            return Ok(skipped);
         }
         let more = match self.allowed {
             0 => String::new(),
@@ -188,7 +210,7 @@ impl<'a> Sink<'a> {
                 let place = format!("{more}{}", place(&first));
                 Err(first.row.into_error(&place))
             }
-            None => Ok(Vec::new()),
+            None => Ok(SkippedRecords::default()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Schemas, tables and views of the pinned snapshots, as DataFusion looks them up by name.
 
 use crate::bind::{FoundView, KnownRelation, Looked, Lookup};
-use crate::files::FileCall;
+use crate::files::{FileCall, find};
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{Session, StatementTables, did_you_mean, information_schema};
@@ -371,7 +371,14 @@ impl Visible {
             let schemas = self.snapshot.schemas.iter().map(String::as_str).chain([information_schema::NAME]);
             return Error::invalid(
                 SqlState::UndefinedSchema,
-                format!("schema '{}' does not exist{}", name.schema, did_you_mean(&name.schema, schemas)),
+                match find::of_name(Path::new(&format!("x.{}", name.table))) {
+                    Some(_) => {
+                        format!("schema '{}' does not exist; a file's name stands in quotes: '{name}'", name.schema)
+                    }
+                    None => {
+                        format!("schema '{}' does not exist{}", name.schema, did_you_mean(&name.schema, schemas))
+                    }
+                },
             );
         }
         let mut names: Vec<String> = snapshots

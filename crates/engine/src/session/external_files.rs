@@ -1,19 +1,11 @@
-//! Files that `SELECT … FROM 'file'` reads in place: text by the readers of `files`, columns by DataFusion.
+//! Files that `SELECT … FROM 'file'` reads in place.
 
-use crate::files::{FileFormat, FileTable, FoundFiles, ReadOptions, find};
+use crate::files::{ColumnarFiles, FileTable, FoundFiles, ReadOptions, find};
 use crate::session::{Session, blocking};
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
-use datafusion::datasource::file_format::FileFormat as ListedFormat;
-use datafusion::datasource::file_format::arrow::ArrowFormat;
-use datafusion::datasource::file_format::parquet::ParquetFormat;
-use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
-use datafusion::error::DataFusionError;
-use datafusion::execution::SessionState;
-use gingham_storage::SqlState;
 use std::path::Path;
 use std::sync::Arc;
-use url::Url;
 
 /// Refuses a location that is not on this machine.
 pub(crate) fn local(location: &str) -> Result<()> {
@@ -29,32 +21,6 @@ pub(crate) fn local(location: &str) -> Result<()> {
 pub(crate) fn exists(location: &str) -> bool {
     let path = location.strip_prefix("file://").unwrap_or(location);
     path.contains(['*', '?', '[']) || Path::new(path).exists()
-}
-
-/// The location of what is at `path`, or of what its pattern finds where there is nothing of that very name.
-fn url(path: &str) -> Result<ListingTableUrl> {
-    let place = Path::new(path);
-    let absolute = if place.exists() { std::path::absolute(place).ok() } else { None };
-    let literal = absolute.and_then(|absolute| match path.ends_with('/') {
-        true => Url::from_directory_path(absolute).ok(),
-        false => Url::from_file_path(absolute).ok(),
-    });
-    Ok(match literal {
-        Some(literal) => ListingTableUrl::parse(literal)?,
-        None => ListingTableUrl::parse(path)?,
-    })
-}
-
-/// Refuses a Parquet file without a byte, which would be a table without columns.
-fn require_bytes(path: &str) -> Result<()> {
-    let is_empty = std::fs::metadata(path).is_ok_and(|known| known.is_file() && known.len() == 0);
-    match is_empty && path.ends_with(".parquet") {
-        true => {
-            let text = format!("file '{path}' has no byte in it, and is no Parquet file");
-            Err(Error::invalid(SqlState::BadCopyFileFormat, text))
-        }
-        false => Ok(()),
-    }
 }
 
 /// The files or the folder at `path` as a table, for `SELECT … FROM 'path'`; `None` for what is no path of a readable file. A folder
@@ -76,39 +42,10 @@ pub(crate) async fn files(
     patterns.iter().try_for_each(|path| local(path))?;
     let (own, options, rejects) = (patterns.clone(), options, session.rejects.clone());
     let (found, options) = blocking(move || Ok((FileTable::find(&own, &options, &rejects)?, options))).await?;
-    let format = match found {
-        FoundFiles::Text(table) => return Ok(Arc::new(table)),
-        FoundFiles::Columns(format) => format,
-    };
-    if options.filename {
-        return Err(Error::Unsupported("filename is an option of delimited text and JSON only".to_owned()));
-    }
-    let state = &session.state().0;
-    let mut urls = Vec::with_capacity(patterns.len());
-    for path in &patterns {
-        require_bytes(path)?;
-        urls.push(url(path)?);
-    }
-    let listing = ListingOptions::new(listed_format(format, state));
-    // A folder may have other files too; a file is meant whatever its name ends in.
-    let ending = if patterns.iter().all(|path| path.ends_with('/')) { listing.format.get_ext() } else { String::new() };
-    let config =
-        ListingTableConfig::new_with_multi_paths(urls).with_listing_options(listing.with_file_extension(ending));
-    let config = config.infer_partitions_from_path(state).await?;
-    let config = config.infer_schema(state).await.map_err(|error| match error {
-        DataFusionError::ParquetError(error) => {
-            let text = format!("{} can't be read as Parquet: {error}", patterns.join(", "));
-            Error::invalid(SqlState::BadCopyFileFormat, text)
+    match found {
+        FoundFiles::Text(table) => Ok(Arc::new(table)),
+        FoundFiles::Columns(paths, format) => {
+            Ok(Arc::new(ColumnarFiles::open(&paths, format, &options, &session.state().0).await?))
         }
-        other => other.into(),
-    })?;
-    Ok(Arc::new(ListingTable::try_new(config)?))
-}
-
-/// How DataFusion reads files of columns.
-fn listed_format(format: FileFormat, state: &SessionState) -> Arc<dyn ListedFormat> {
-    match format {
-        FileFormat::Arrow => Arc::new(ArrowFormat),
-        _ => Arc::new(ParquetFormat::default().with_options(state.default_table_options().parquet)),
     }
 }

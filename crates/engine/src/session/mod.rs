@@ -18,6 +18,7 @@
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel`, `progress` | cancelling, and how far a statement is |
 //! | `times` | how long a statement is planned |
+//! | `notices` | what statements have to say besides their results |
 
 mod cancel;
 mod catalog;
@@ -26,6 +27,7 @@ mod engine;
 pub(crate) mod external_files;
 mod information_schema;
 mod memory;
+mod notices;
 mod plans;
 pub(crate) mod progress;
 mod result;
@@ -45,6 +47,7 @@ pub(crate) use cancel::{CancelToken, RunningStatements};
 pub use cancel::{StatementHandle, StatementProgress};
 pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
+pub use notices::{Notice, Notices};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};

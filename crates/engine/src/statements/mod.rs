@@ -8,7 +8,7 @@
 //! | `admin/` | SET, PREPARE, BEGIN, DESCRIBE, VACUUM, system tables |
 //! | `command` | what a statement is called when it has run |
 //! | `described` | the schema and the parameters of a statement, without running it |
-//! | `unknown` | the tables that a statement names and nothing has |
+//! | `named` | the tables that a statement names, and whether there are such |
 //! | `uses` | what a statement asks of tables, without running it |
 
 pub(crate) mod admin;
@@ -16,8 +16,8 @@ mod command;
 pub(crate) mod ddl;
 pub(crate) mod described;
 pub(crate) mod dml;
+pub(crate) mod named;
 pub(crate) mod transfer;
-pub(crate) mod unknown;
 pub(crate) mod uses;
 
 pub(crate) use crate::sql::depth::limit as limit_depth;

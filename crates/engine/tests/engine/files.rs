@@ -61,7 +61,7 @@ fn every_record_is_read_once_and_in_order() {
         (
             "objects.json",
             (0..ROWS)
-                .map(|row| format!("{{\"column1\":{row},\"column3\":{}}}\n", row % 7))
+                .map(|row| format!("{{\"column1\":{row},\"t\":\"{}\",\"column3\":{}}}\n", "text".repeat(17), row % 7))
                 .collect::<String>()
                 .into_bytes(),
         ),
@@ -155,12 +155,108 @@ fn several_files_are_one_table() {
 }
 
 #[test]
+fn files_are_left_out_by_folders_and_names() {
+    let (connection, folder) = (connect(), tempfile::tempdir().expect("a folder"));
+    for (year, month) in [(2024, 1), (2024, 2), (2025, 1)] {
+        let place = folder.path().join(format!("year={year}/month={month}"));
+        std::fs::create_dir_all(&place).expect("a folder");
+        std::fs::write(place.join("part.csv"), format!("n,m\n{year},{month}\n")).expect("a file");
+    }
+    let all = format!("read_csv('{}/', filename = true)", folder.path().display());
+    let read = |condition: &str| {
+        let plan = rows(&connection, &format!("EXPLAIN SELECT n FROM {all} WHERE {condition}")).join("\n");
+        let parts = plan.split("parts=").nth(1).and_then(|rest| rest.split(',').next()).map(str::to_owned);
+        (parts.unwrap_or(plan), rows(&connection, &format!("SELECT n, m FROM {all} WHERE {condition} ORDER BY 1, 2")))
+    };
+    let expected =
+        |parts: &str, found: &[&str]| (parts.to_owned(), found.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>());
+    assert_eq!(read("year = 2024"), expected("2", &["2024|1", "2024|2"]));
+    assert_eq!(read("year = 2024 AND month > 1"), expected("1", &["2024|2"]));
+    assert_eq!(read("filename LIKE '%month=1%' AND m = 1"), expected("2", &["2024|1", "2025|1"]));
+    assert_eq!(read("year = 1999"), expected("0", &[]));
+    // A condition about records, too, leaves out no file.
+    assert_eq!(read("year = 2025 OR m = 2"), expected("3", &["2024|2", "2025|1"]));
+    assert_eq!(failure(&connection, &format!("SELECT n FROM {all} WHERE 1 / (year - 2024) > 5")).sqlstate(), "22012");
+}
+
+#[test]
+fn records_are_left_out_before_their_columns_are_parsed() {
+    let text: String = (0..5000)
+        .map(|row| match row % 10 {
+            3 => format!("{row},bad,\"t{row}\",,1.5\n"),
+            7 => format!("{row},,t{row},2024-01-{:02},NaN\n", row % 28 + 1),
+            _ => format!("{row},{},\"say \"\"t{row}\"\"\",2024-01-{:02},-0.0\n", row % 100, row % 28 + 1),
+        })
+        .collect();
+    let (_folder, path) = file("some.csv", format!("id,n,s,d,x\n{text}"));
+    let connection = connect();
+    let types = "types = {'id': 'BIGINT', 'n': 'INTEGER', 's': 'VARCHAR', 'd': 'DATE', 'x': 'DOUBLE'}";
+    let read = format!("read_csv('{path}', {types})");
+    // The values that are no numbers stand in records that nobody wants.
+    let wanted = format!(
+        "SELECT id, n, s, d, (x + 0)::INT FROM {read} WHERE s LIKE 'say%' AND id BETWEEN 100 AND 104 AND d IS NOT NULL"
+    );
+    let plan = rows(&connection, &format!("EXPLAIN {wanted}")).join("\n");
+    assert!(plan.contains("filter=") && plan.contains("s@"), "{plan}");
+    let line = |row: usize| format!("{row}|{}|say \"t{row}\"|2024-01-{:02}|0", row % 100, row % 28 + 1);
+    assert_eq!(rows(&connection, &wanted), [100, 101, 102, 104].map(line));
+    let error = failure(&connection, &format!("SELECT n FROM {read} WHERE id > 102")).to_string();
+    assert!(error.contains("some.csv:105, column 'n': value 'bad' is not a valid INTEGER"), "{error}");
+    let error = failure(&connection, &format!("SELECT id FROM {read} WHERE n = 5")).to_string();
+    assert!(error.contains("some.csv:5, column 'n': value 'bad'"), "{error}");
+    // All conditions that are looked at while reading, beside the same rows from a table.
+    let ignoring = format!("read_csv('{path}', {types}, ignore_errors = true)");
+    connection.execute(&format!("CREATE TABLE t AS SELECT * FROM {ignoring}")).expect("a table");
+    for condition in [
+        "n = 5",
+        "n IS NULL",
+        "n <> 5 AND d > DATE '2024-01-20'",
+        "x = 0",
+        "x > 1",
+        "NOT (x < 1)",
+        "s IN ('t17', 't27', 'say \"t9\"')",
+        "s LIKE '%99%' OR n IS NOT DISTINCT FROM 7",
+        "id % 10 = 7 AND n IS NULL",
+        "d < DATE '2024-01-03' AND s > 't'",
+        "n BETWEEN 20 AND 30 AND x <= 0",
+        "FALSE",
+    ] {
+        let of = |table: &str| {
+            rows(&connection, &format!("SELECT id, n, s, d, x + 0 FROM {table} WHERE {condition} ORDER BY id"))
+        };
+        assert_eq!(of(&ignoring), of("t"), "{condition}");
+    }
+}
+
+#[test]
+fn records_that_are_passed_over_are_counted() {
+    let connection = connect();
+    let (folder, path) = file("a.csv", "n\n1\nx\n3\ny\n");
+    let told = || connection.notices().take().into_iter().map(|notice| notice.text).collect::<Vec<_>>();
+    let query = format!("SELECT n FROM read_csv('{path}', types = ['INT'], ignore_errors = true)");
+    assert_eq!(rows(&connection, &query), ["1", "3"]);
+    let both = "2 records were passed over; SELECT * FROM gingham_rejects lists them";
+    assert_eq!(told(), [both]);
+    assert_eq!(told(), [""; 0]);
+    connection.execute("CREATE TABLE t (n INT)").expect("a table");
+    connection.execute(&format!("COPY t FROM '{path}' (ignore_errors true)")).expect("a copy");
+    assert_eq!(told(), [both]);
+    assert_eq!(rows(&connection, "SELECT line, column_name FROM gingham_rejects"), ["3|n", "5|n"]);
+    // Many of them: 10,000 are kept, and all are counted.
+    let many = folder.path().join("many.csv");
+    std::fs::write(&many, format!("n\n{}", "x\n".repeat(25_000))).expect("a file");
+    connection.execute(&format!("COPY t FROM '{}' (ignore_errors true)", many.display())).expect("a copy");
+    assert_eq!(told(), ["25000 records were passed over; SELECT * FROM gingham_rejects lists 10000 of them"]);
+    assert_eq!(rows(&connection, "SELECT count(*) FROM gingham_rejects"), ["10000"]);
+}
+
+#[test]
 fn mistakes_in_options_are_named() {
     let connection = connect();
     let (_folder, path) = file("a.csv", "a,b\n1,2\n");
     let refused = |arguments: &str| failure(&connection, &format!("SELECT * FROM read_csv({arguments})")).to_string();
     for (arguments, expected) in [
-        (format!("'{path}', headr = true"), "read_csv: there is no option 'headr'; did you mean 'header'?"),
+        (format!("'{path}', headr = true"), "read_csv: there is no option 'headr'; the options are "),
         (format!("'{path}', header = 'perhaps'"), "option 'header' is true or false, not 'perhaps'"),
         (format!("'{path}', delim = chr(59)"), "option 'delim' is chr(59), which is no constant"),
         (format!("'{path}', true"), "true is no option; write name = value"),

@@ -31,6 +31,7 @@ mod many_writers;
 mod odd_files;
 mod of_unions;
 mod oracle;
+mod parquet_files;
 mod percentiles;
 mod pipelines;
 mod predicate_order;

@@ -137,6 +137,83 @@ fn text_comes_back_as_it_was() {
 }
 
 #[test]
+fn files_of_columns_come_back_as_they_were() {
+    let (connection, folder) = (connect(), tempfile::tempdir().expect("a folder"));
+    let mut random = Generator::new(20_261_128);
+    for (file, write) in [
+        ("a.parquet", ""),
+        ("b.parquet", "(compression zstd, row_group_size 70)"),
+        ("c.parquet", "(compression uncompressed, dictionary false)"),
+        ("d.arrow", ""),
+    ] {
+        table(&connection, &mut random, 300);
+        let path = folder.path().join(file).display().to_string();
+        connection.execute(&format!("COPY t TO '{path}' {write}")).unwrap_or_else(|error| panic!("{file}: {error}"));
+        same(&connection, &format!("'{path}'"), file);
+        connection.execute("CREATE OR REPLACE TABLE again AS SELECT * FROM t LIMIT 0").expect("a table");
+        connection.execute(&format!("COPY again FROM '{path}'")).unwrap_or_else(|error| panic!("{file}: {error}"));
+        same(&connection, "again", &format!("{file}, loaded"));
+    }
+}
+
+#[test]
+fn folders_of_files_come_back_as_they_were() {
+    let (connection, folder) = (connect(), tempfile::tempdir().expect("a folder"));
+    let mut random = Generator::new(20_261_129);
+    for (round, (format, options, by)) in [
+        ("csv", "", "text"),
+        ("csv", "OPTIONS (compression gzip)", "truth, whole"),
+        ("csv", "", "day, fixed"),
+        ("json", "", "text, tiny"),
+        ("parquet", "", "text"),
+        ("parquet", "", "truth, day"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        table(&connection, &mut random, 300);
+        let path = folder.path().join(format!("{round}")).display().to_string();
+        // Two of them lie beside each other.
+        let copy = format!(
+            "COPY (SELECT * FROM t WHERE n % 2 = HALF) TO '{path}/' STORED AS {format} PARTITIONED BY ({by}) {options}"
+        );
+        for half in ["0", "1"] {
+            let copied = connection.execute(&copy.replace("HALF", half));
+            assert_eq!(copied.unwrap_or_else(|error| panic!("{copy}: {error}")), 150);
+        }
+        let own: Vec<&str> = by.split(", ").collect();
+        let kept = COLUMNS.iter().filter(|(name, ..)| !own.contains(name));
+        let kept: Vec<String> =
+            kept.map(|(name, data_type, _)| format!("'{}': '{data_type}'", name.trim_matches('"'))).collect();
+        let read = match format {
+            "csv" | "json" => format!("read_{format}('{path}/', columns = {{'n': 'BIGINT', {}}})", kept.join(", ")),
+            _ => format!("'{path}/'"),
+        };
+        let cast = |(name, data_type, _): &(&str, &str, _)| match own.contains(name) {
+            true => format!("{name}::{data_type} AS {name}"),
+            false => (*name).to_owned(),
+        };
+        let all: Vec<String> = COLUMNS.iter().map(cast).collect();
+        same(&connection, &format!("(SELECT n, {} FROM {read})", all.join(", ")), &format!("{format} by {by}"));
+    }
+}
+
+#[test]
+fn more_folders_than_files_may_be_open() {
+    let (connection, folder) = (connect(), tempfile::tempdir().expect("a folder"));
+    let path = folder.path().display().to_string();
+    let rows_of = "SELECT value AS n, value * 7 % 601 AS k FROM generate_series(1, 20000)";
+    connection.execute(&format!("COPY ({rows_of}) TO '{path}/many/' STORED AS CSV PARTITIONED BY (k)")).expect("files");
+    let sums = |of: &str| rows(&connection, &format!("SELECT count(*), count(DISTINCT n), sum(n * k) FROM {of}"));
+    assert_eq!(sums(&format!("'{path}/many/'")), sums(&format!("({rows_of})")));
+    assert_eq!(rows(&connection, &format!("SELECT count(DISTINCT k) FROM '{path}/many/'")), ["601"]);
+    let error = failure(&connection, &format!("COPY ({rows_of}) TO '{path}/x/' STORED AS CSV PARTITIONED BY (n, k)"));
+    assert!(error.to_string().contains("nothing is left to be written"), "{error}");
+    let error = failure(&connection, &format!("COPY ({rows_of}) TO '{path}/x/' STORED AS JSON PARTITIONED BY (m)"));
+    assert!(error.to_string().contains("PARTITIONED BY: column 'm' does not exist"), "{error}");
+}
+
+#[test]
 fn nested_values_dates_in_formats_and_mistakes() {
     let (connection, folder) = (connect(), tempfile::tempdir().expect("a folder"));
     let written = |statement: &str, file: &str| {
@@ -154,7 +231,7 @@ fn nested_values_dates_in_formats_and_mistakes() {
     let quoted = "COPY (SELECT 1 AS a, 2 AS b, NULL AS c, '' AS d) TO FILE (force_quote (b))";
     assert_eq!(written(quoted, "e.csv"), "a,b,c,d\n1,\"2\",,\"\"\n");
     for (options, expected) in [
-        ("(headr true)", "there is no option 'headr'; did you mean 'header'?"),
+        ("(headr true)", "there is no option 'headr'; the options of text are array, "),
         ("(delim '||')", "option 'delim' is one character of ASCII, not '||'"),
         ("(force_quote (c))", "force_quote: column 'c' does not exist"),
         ("(nullstr 'a,b')", "neither the delimiter nor a line's end"),

@@ -21,6 +21,7 @@ use object::{JsonFields, JsonKind};
 use objects::{ObjectLayout, Objects};
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -116,9 +117,10 @@ impl Json {
         self.files.len()
     }
 
-    /// Bytes of the files.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.files.iter().map(|(source, _)| source.bytes()).sum()
+    /// Bytes of a file's objects, or of the packed file.
+    pub(crate) fn bytes(&self, file: usize) -> u64 {
+        let source = self.source(file);
+        source.length().unwrap_or(source.bytes())
     }
 
     /// Objects that names and types were found by.
@@ -143,9 +145,16 @@ impl Json {
         FileColumn::new(field, name, FieldType { logical_type: logical_type.clone(), order: None })
     }
 
-    /// A part for each file.
-    pub(crate) fn parts(&self) -> Vec<FilePart> {
-        (0..self.files.len()).map(|file| FilePart { file, range: 0..u64::MAX }).collect()
+    /// A file in so many parts, if its objects are lines.
+    pub(crate) fn ranges(&self, file: usize, parts: u64) -> Vec<Range<u64>> {
+        let (source, layout) = &self.files[file];
+        match (source.length(), layout) {
+            (Some(length), ObjectLayout::Lines) if parts > 1 => {
+                let share = length.div_ceil(parts).max(1);
+                (0..length.div_ceil(share)).map(|part| part * share..length.min((part + 1) * share)).collect()
+            }
+            _ => std::iter::once(0..u64::MAX).collect(),
+        }
     }
 }
 
@@ -165,11 +174,11 @@ fn types_of(value: &serde_json::value::RawValue, format: &TextFormat) -> Types {
     }
 }
 
-/// Reads files one after the other.
+/// Reads parts of files one after the other.
 pub(crate) struct JsonLane {
     fields: FieldsOfColumns,
     types: ValueTypes,
-    files: VecDeque<usize>,
+    parts: VecDeque<FilePart>,
     current: Option<(usize, Objects)>,
     position: u64,
 }
@@ -195,20 +204,20 @@ impl JsonLane {
     ) -> Self {
         let field = |(number, column): (usize, &FileColumn)| (json.names[column.index].clone(), number);
         let by_name = columns.iter().enumerate().map(field).collect();
-        let files = parts.into_iter().map(|part| part.file).collect();
         // Who says the columns means those alone.
         let others = others || !json.options.columns.is_empty();
         let fields = FieldsOfColumns { json, columns, by_name, others };
-        Self { fields, types, files, current: None, position: 0 }
+        Self { fields, types, parts: parts.into_iter().collect(), current: None, position: 0 }
     }
 
     /// The next records; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<FileRecords>> {
         loop {
             if self.current.is_none() {
-                let Some(file) = self.files.pop_front() else { return Ok(None) };
+                let Some(FilePart { file, range }) = self.parts.pop_front() else { return Ok(None) };
                 let (source, layout) = &self.fields.json.files[file];
-                (self.current, self.position) = (Some((file, Objects::open(source, *layout)?)), 0);
+                self.position = range.start;
+                self.current = Some((file, Objects::within(source, *layout, range)?));
             }
             if let Some(records) = self.batch()? {
                 return Ok(Some(records));
@@ -238,7 +247,7 @@ impl JsonLane {
             return Ok(None);
         }
         let position = objects.position(&self.fields.json.files[*file].0);
-        let bytes = position - std::mem::replace(&mut self.position, position);
+        let bytes = position.saturating_sub(std::mem::replace(&mut self.position, position));
         let mut parsed = ParsedColumns::new(self.types);
         for (mut builder, column) in builders.into_iter().zip(columns.iter()) {
             parsed.push(Arc::new(builder.finish()), column, Vec::new())?;

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::files::source::{FileSource, SourceReader, io_error};
 use memchr::memchr3;
 use std::io::{BufRead, BufReader};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Bytes that are read at a time.
@@ -26,17 +27,32 @@ pub(super) struct Objects {
     path: PathBuf,
     layout: ObjectLayout,
     object: Vec<u8>,
-    /// Bytes of the text that were read.
+    /// Bytes of the text before the next object.
     offset: u64,
+    /// A line that begins there or behind it is another part's.
+    end: u64,
 }
 
 impl Objects {
     /// Opens a file whose layout is known.
     pub(super) fn open(source: &FileSource, layout: ObjectLayout) -> Result<Self> {
-        let reader = BufReader::with_capacity(READ_BYTES, source.reader(0)?);
-        let mut objects = Self { reader, path: source.path().to_owned(), layout, object: Vec::new(), offset: 0 };
-        if objects.peeked()?.starts_with(BYTE_ORDER_MARK) {
+        Self::within(source, layout, 0..u64::MAX)
+    }
+
+    /// The objects that begin within a range of a file's text, in bytes; one that is not the whole text needs lines.
+    pub(super) fn within(source: &FileSource, layout: ObjectLayout, range: Range<u64>) -> Result<Self> {
+        let offset = range.start.saturating_sub(1);
+        let reader = BufReader::with_capacity(READ_BYTES, source.reader(offset)?);
+        let (path, object) = (source.path().to_owned(), Vec::new());
+        let mut objects = Self { reader, path, layout, object, offset, end: range.end };
+        if range.start > 0 {
+            // The line of the byte before the range is the part's before it.
+            objects.read_line()?;
+        } else if objects.peeked()?.starts_with(BYTE_ORDER_MARK) {
             objects.pass(BYTE_ORDER_MARK.len());
+            // The first line begins with the mark.
+            let after = objects.offset + 1;
+            objects.end = if range.end == 0 { 0 } else { range.end.max(after) };
         }
         Ok(objects)
     }
@@ -69,19 +85,24 @@ impl Objects {
     }
 
     fn next_line(&mut self) -> Result<Option<u64>> {
-        loop {
-            self.object.clear();
+        while self.offset < self.end {
             let start = self.offset;
-            let read = self.reader.read_until(b'\n', &mut self.object);
-            let read = read.map_err(|error| io_error(&self.path, &error))?;
-            if read == 0 {
-                return Ok(None);
+            if self.read_line()? == 0 {
+                break;
             }
-            self.offset += read as u64;
             if !self.object.iter().all(u8::is_ascii_whitespace) {
                 return Ok(Some(start));
             }
         }
+        Ok(None)
+    }
+
+    /// Reads up to the end of a line. Gives the number of bytes.
+    fn read_line(&mut self) -> Result<usize> {
+        self.object.clear();
+        let read = self.reader.read_until(b'\n', &mut self.object).map_err(|error| io_error(&self.path, &error))?;
+        self.offset += read as u64;
+        Ok(read)
     }
 
     fn next_braces(&mut self) -> Result<Option<u64>> {
@@ -197,5 +218,26 @@ mod tests {
         assert_eq!(objects("[1, {\"a\":1}]"), (Braces, of(&["1", r#"{"a":1}"#])));
         assert_eq!(objects(""), (Lines, Vec::new()));
         assert_eq!(objects("[]"), (Braces, Vec::new()));
+    }
+
+    #[test]
+    fn parts_hold_each_line_once() {
+        let text = "\u{feff}{\"a\":1}\n\n{\"a\":2}\r\n{\"a\":3}\nno object\n{\"a\":4}";
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), text).expect("text");
+        let source = FileSource::open(file.path(), Compression::Auto, None).expect("a file");
+        let within = |range| {
+            let mut objects = Objects::within(&source, ObjectLayout::Lines, range).expect("objects");
+            let mut all = Vec::new();
+            while let Some((start, object)) = objects.next().expect("an object") {
+                all.push((start, String::from_utf8_lossy(object).trim().to_owned()));
+            }
+            all
+        };
+        let (all, end) = (within(0..u64::MAX), text.len() as u64);
+        assert_eq!(all.len(), 5);
+        for cut in 0..=end {
+            assert_eq!([within(0..cut), within(cut..end)].concat(), all, "cut at {cut}");
+        }
     }
 }

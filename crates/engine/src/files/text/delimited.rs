@@ -1,7 +1,7 @@
 //! Delimited files of one shape: what they look like together, and the parts that they are read in.
 
 use crate::files::options::ReadOptions;
-use crate::files::records::{FileColumn, FilePart, columns_of};
+use crate::files::records::{FileColumn, columns_of};
 use crate::files::source::{FileSource, SAMPLE_BYTES, io_error};
 use crate::files::text::chunks::{ChunkRecords, Chunks, RECORD_BYTES, Width};
 use crate::files::text::sniff::{KnownFormat, Sniffed};
@@ -13,9 +13,6 @@ use gingham_storage::{LogicalType, SqlState};
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-
-/// A lane reads no less than so many bytes.
-const LANE_BYTES: u64 = 4 << 20;
 
 /// Delimited files of one shape.
 #[derive(Debug, Clone)]
@@ -155,9 +152,10 @@ impl DelimitedText {
         self.files.len()
     }
 
-    /// Bytes of the files.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.files.iter().map(TextFile::bytes).sum()
+    /// Bytes of a file's records, or of the packed file.
+    pub(crate) fn bytes(&self, file: usize) -> u64 {
+        let file = &self.files[file];
+        file.source.length().map_or(file.source.bytes(), |end| end.saturating_sub(file.start))
     }
 
     /// Records that the types of the columns were found by.
@@ -221,39 +219,18 @@ impl DelimitedText {
         Width { fields: file.width, padded: self.options.null_padding }
     }
 
-    /// All files, each cut into parts of about `part_bytes` where it can be read so.
-    pub(crate) fn parts(&self, part_bytes: u64) -> Result<Vec<FilePart>> {
-        let mut all = Vec::new();
-        for (number, file) in self.files.iter().enumerate() {
-            let length = file.source.length().map(|end| end.saturating_sub(file.start));
-            let parts = length.map_or(1, |length| (length / part_bytes.max(1)).max(1));
-            for range in file.split(parts, self)? {
-                all.push(FilePart { file: number, range });
-            }
-        }
-        Ok(all)
+    /// Where the records of a file begin, in bytes of its text.
+    pub(crate) fn start(&self, file: usize) -> u64 {
+        self.files[file].start
     }
 
-    /// For each of at most `threads` lanes its parts of files, in order.
-    pub(crate) fn lanes(&self, threads: usize) -> Result<Vec<Vec<FilePart>>> {
-        let total = self.bytes();
-        let count = (total / LANE_BYTES).clamp(1, threads.max(1) as u64);
-        let share = total.div_ceil(count).max(1);
-        let mut lanes = vec![Vec::new(); count as usize];
-        let mut before = 0;
-        for (number, file) in self.files.iter().enumerate() {
-            let length = file.bytes();
-            for range in file.split(length.div_ceil(share).max(1), self)? {
-                let middle = match file.source.length() {
-                    Some(_) => before + (range.start + range.end) / 2 - file.start,
-                    None => before + length / 2,
-                };
-                let lane = (middle / share).min(count - 1);
-                lanes[lane as usize].push(FilePart { file: number, range });
-            }
-            before += length;
+    /// A file in so many parts, where it can be read so.
+    pub(crate) fn ranges(&self, file: usize, parts: u64) -> Result<Vec<Range<u64>>> {
+        let file = &self.files[file];
+        match file.source.length() {
+            Some(_) if parts > 1 => chunks::split(&file.source, file.all(), parts, self.shape.dialect),
+            _ => Ok(vec![file.all()]),
         }
-        Ok(lanes)
     }
 }
 
@@ -261,18 +238,6 @@ impl TextFile {
     /// All of its records.
     fn all(&self) -> Range<u64> {
         self.start..self.source.length().unwrap_or(u64::MAX)
-    }
-
-    /// Bytes of its records, or of the packed file.
-    fn bytes(&self) -> u64 {
-        self.source.length().map_or(self.source.bytes(), |end| end.saturating_sub(self.start))
-    }
-
-    fn split(&self, parts: u64, text: &DelimitedText) -> Result<Vec<Range<u64>>> {
-        match self.source.length() {
-            Some(_) if parts > 1 => chunks::split(&self.source, self.all(), parts, text.shape.dialect),
-            _ => Ok(vec![self.all()]),
-        }
     }
 }
 

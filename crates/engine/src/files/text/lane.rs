@@ -1,12 +1,12 @@
 //! Records of parts of files as arrays: a buffer at a time, column by column, and those that can't be read beside them.
 
 use crate::Result;
-use crate::files::records::{FileColumn, FilePart, FileRecords, ParsedColumns, ValueTypes};
+use crate::files::filter::RecordFilter;
+use crate::files::records::{FileColumn, FilePart, FileRecords, ValueTypes};
 use crate::files::text::chunks::{ChunkRecords, Chunks};
+use crate::files::text::columns::BufferColumns;
 use crate::files::text::delimited::DelimitedText;
-use crate::files::text::parse::{self, BufferFields, FieldText};
-use arrow::array::new_null_array;
-use arrow::datatypes::DataType;
+use crate::files::text::parse::{BufferFields, FieldText};
 use gingham_storage::{Problem, SqlState};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub(crate) struct TextLane {
     text: Arc<DelimitedText>,
     columns: Arc<[FileColumn]>,
     types: ValueTypes,
+    filter: Option<RecordFilter>,
     parts: VecDeque<FilePart>,
     /// The part that is read.
     current: Option<(usize, Chunks)>,
@@ -32,7 +33,13 @@ impl TextLane {
         parts: impl IntoIterator<Item = FilePart>,
     ) -> Self {
         let parts = parts.into_iter().collect();
-        Self { text, columns, types, parts, current: None, records: ChunkRecords::default(), position: 0 }
+        let (filter, records) = (None, ChunkRecords::default());
+        Self { text, columns, types, filter, parts, current: None, records, position: 0 }
+    }
+
+    /// This one, which leaves out records that `filter` does not want. Its columns have their own types.
+    pub(crate) fn filtered(self, filter: Option<RecordFilter>) -> Self {
+        Self { filter, ..self }
     }
 
     /// The next records; `None` at the end.
@@ -60,26 +67,27 @@ impl TextLane {
             return Err(crate::Error::Internal("there is no buffer of records".to_owned()));
         };
         let (text, own) = (&*self.text, &self.text.files[*file]);
-        let records = BufferFields {
+        let fields = BufferFields {
             buffer: chunks.buffer(),
             fields: &self.records.fields,
             width: own.width,
             text: FieldText { dialect: &text.shape.dialect, format: &text.shape.format },
+            rows: None,
         };
-        let rows = self.records.starts.len();
-        let mut parsed = ParsedColumns::new(self.types);
-        for column in self.columns.iter() {
-            let mut unparsed = Vec::new();
-            let array = match own.fields[column.index] {
-                Some(field) => parse::column(&records, field, &column.field_type, &mut unparsed)?,
-                None => new_null_array(&DataType::Utf8View, rows),
-            };
-            parsed.push(array, column, unparsed)?;
-        }
+        let mut starts = std::mem::take(&mut self.records.starts);
+        let columns = BufferColumns { fields, places: &own.fields, columns: &self.columns, rows: starts.len() };
+        let parsed = match &self.filter {
+            None => columns.all(self.types)?,
+            Some(filter) => {
+                let (parsed, rows) = columns.wanted(filter)?;
+                starts = rows.into_iter().map(|row| starts[row]).collect();
+                parsed
+            }
+        };
         let problem = |(start, why)| (start, Problem::new(SqlState::BadCopyFileFormat, why));
         let unreadable = std::mem::take(&mut self.records.bad).into_iter().map(problem).collect();
         let position = if own.source.length().is_some() { chunks.position() } else { chunks.consumed() };
         let bytes = position - std::mem::replace(&mut self.position, position);
-        Ok(parsed.records(*file, std::mem::take(&mut self.records.starts), unreadable, bytes))
+        Ok(parsed.records(*file, starts, unreadable, bytes))
     }
 }

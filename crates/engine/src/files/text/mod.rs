@@ -6,10 +6,11 @@
 //! | `sniff` | what a file looks like, and the types that its values allow |
 //! | `boundaries` | where records begin in the middle of a file |
 //! | `chunks`, `split`, `parse` | parts of a file, records and fields, values |
-//! | `lane` | records of parts as arrays, buffer by buffer |
+//! | `lane`, `columns` | records of parts as arrays, buffer by buffer, and those alone that a filter wants |
 
 mod boundaries;
 mod chunks;
+mod columns;
 mod delimited;
 mod lane;
 mod parse;

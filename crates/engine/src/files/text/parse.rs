@@ -45,6 +45,8 @@ pub(crate) struct BufferFields<'a> {
     pub(crate) fields: &'a [CsvField],
     pub(crate) width: usize,
     pub(crate) text: FieldText<'a>,
+    /// Numbers of the records that are read, unless it is all of them.
+    pub(crate) rows: Option<&'a [usize]>,
 }
 
 /// Parses field `column` of each record. The array has the type nearest to `field_type` that a table's conversion takes.
@@ -54,57 +56,18 @@ pub(crate) fn column(
     field_type: &FieldType,
     misfits: &mut Vec<UnparsedField>,
 ) -> Result<ArrayRef> {
-    let width = records.width.max(1);
-    let rows = records.fields.len() / width;
-    let own = records.fields[column.min(records.fields.len())..].iter().step_by(width);
-    let parser = Column { buffer: records.buffer, fields: own, text: records.text };
-    let format = records.text.format;
-    let numbers = format.numbers;
-    let (logical_type, order) = (&field_type.logical_type, field_type.order);
-    let parsed = match logical_type {
-        LogicalType::Boolean => {
-            let mut builder = BooleanBuilder::with_capacity(rows);
-            parser.each(logical_type, misfits, boolean, |value| builder.append_option(value));
-            Arc::new(builder.finish()) as ArrayRef
+    let (fields, width) = (records.fields, records.width.max(1));
+    let (buffer, text) = (records.buffer, records.text);
+    match records.rows {
+        None => {
+            let own = fields[column.min(fields.len())..].iter().step_by(width);
+            Column { buffer, fields: own, text }.parsed(fields.len() / width, field_type, misfits)
         }
-        LogicalType::Int(_) | LogicalType::UInt(8 | 16 | 32) => {
-            let mut builder = Int64Builder::with_capacity(rows);
-            let parse = |text: &[u8]| integer(&numbers.plain(text)?);
-            parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
-            Arc::new(builder.finish())
+        Some(rows) => {
+            let own = rows.iter().map(|row| &fields[row * width + column]);
+            Column { buffer, fields: own, text }.parsed(rows.len(), field_type, misfits)
         }
-        LogicalType::Float64 | LogicalType::Float32 => {
-            let mut builder = Float64Builder::with_capacity(rows);
-            let parse = |text: &[u8]| float(&numbers.plain(text)?);
-            parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
-            Arc::new(builder.finish())
-        }
-        LogicalType::Decimal { precision, scale } if *scale >= 0 => {
-            let mut builder = Decimal128Builder::with_capacity(rows).with_precision_and_scale(*precision, *scale)?;
-            let parse = |text: &[u8]| decimal(&numbers.plain(text)?, *precision, *scale);
-            parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
-            Arc::new(builder.finish())
-        }
-        LogicalType::Date => {
-            let mut builder = Date32Builder::with_capacity(rows);
-            let parse = |text: &[u8]| date(text, format.dates.as_ref(), order);
-            parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
-            Arc::new(builder.finish())
-        }
-        LogicalType::Timestamp(unit, None)
-            if *unit == Unit::Microsecond || format.timestamps.is_some() || order.is_some() =>
-        {
-            let mut builder = TimestampMicrosecondBuilder::with_capacity(rows);
-            let parse = |text: &[u8]| timestamp(text, format.timestamps.as_ref(), order);
-            parser.each(logical_type, misfits, parse, |value| builder.append_option(value));
-            Arc::new(builder.finish())
-        }
-        other => {
-            let is_text = other.is_string() || *other == LogicalType::Binary;
-            Arc::new(parser.texts(rows, is_text, misfits))
-        }
-    };
-    Ok(parsed)
+    }
 }
 
 struct Column<'a, F> {
@@ -114,6 +77,58 @@ struct Column<'a, F> {
 }
 
 impl<'a, F: Iterator<Item = &'a CsvField>> Column<'a, F> {
+    /// Parses `rows` fields.
+    fn parsed(self, rows: usize, field_type: &FieldType, misfits: &mut Vec<UnparsedField>) -> Result<ArrayRef> {
+        let format = self.text.format;
+        let numbers = format.numbers;
+        let (logical_type, order) = (&field_type.logical_type, field_type.order);
+        let parsed = match logical_type {
+            LogicalType::Boolean => {
+                let mut builder = BooleanBuilder::with_capacity(rows);
+                self.each(logical_type, misfits, boolean, |value| builder.append_option(value));
+                Arc::new(builder.finish()) as ArrayRef
+            }
+            LogicalType::Int(_) | LogicalType::UInt(8 | 16 | 32) => {
+                let mut builder = Int64Builder::with_capacity(rows);
+                let parse = |text: &[u8]| integer(&numbers.plain(text)?);
+                self.each(logical_type, misfits, parse, |value| builder.append_option(value));
+                Arc::new(builder.finish())
+            }
+            LogicalType::Float64 | LogicalType::Float32 => {
+                let mut builder = Float64Builder::with_capacity(rows);
+                let parse = |text: &[u8]| float(&numbers.plain(text)?);
+                self.each(logical_type, misfits, parse, |value| builder.append_option(value));
+                Arc::new(builder.finish())
+            }
+            LogicalType::Decimal { precision, scale } if *scale >= 0 => {
+                let mut builder =
+                    Decimal128Builder::with_capacity(rows).with_precision_and_scale(*precision, *scale)?;
+                let parse = |text: &[u8]| decimal(&numbers.plain(text)?, *precision, *scale);
+                self.each(logical_type, misfits, parse, |value| builder.append_option(value));
+                Arc::new(builder.finish())
+            }
+            LogicalType::Date => {
+                let mut builder = Date32Builder::with_capacity(rows);
+                let parse = |text: &[u8]| date(text, format.dates.as_ref(), order);
+                self.each(logical_type, misfits, parse, |value| builder.append_option(value));
+                Arc::new(builder.finish())
+            }
+            LogicalType::Timestamp(unit, None)
+                if *unit == Unit::Microsecond || format.timestamps.is_some() || order.is_some() =>
+            {
+                let mut builder = TimestampMicrosecondBuilder::with_capacity(rows);
+                let parse = |text: &[u8]| timestamp(text, format.timestamps.as_ref(), order);
+                self.each(logical_type, misfits, parse, |value| builder.append_option(value));
+                Arc::new(builder.finish())
+            }
+            other => {
+                let is_text = other.is_string() || *other == LogicalType::Binary;
+                Arc::new(self.texts(rows, is_text, misfits))
+            }
+        };
+        Ok(parsed)
+    }
+
     /// Parses every field that is not NULL, blanks round it trimmed.
     fn each<T>(
         self,
@@ -348,7 +363,7 @@ mod tests {
         let mut misfits = Vec::new();
         let dialect = Dialect::of(b',', Some(b'"'));
         let text = FieldText { dialect: &dialect, format };
-        let records = BufferFields { buffer: buffer.as_bytes(), fields: &fields, width: 1, text };
+        let records = BufferFields { buffer: buffer.as_bytes(), fields: &fields, width: 1, text, rows: None };
         let field_type = FieldType { logical_type: logical_type.clone(), order: None };
         let array = column(&records, 0, &field_type, &mut misfits).expect("a column");
         (array, misfits)

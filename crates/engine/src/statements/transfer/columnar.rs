@@ -1,8 +1,10 @@
-//! Options of COPY TO as DataFusion takes them, which writes Parquet and Arrow files, and folders of files.
+//! Options of COPY TO as DataFusion takes them, which writes Parquet and Arrow files.
 
 use crate::{Error, Result};
+use datafusion::common::config::{ConfigField, TableParquetOptions};
 use datafusion::sql::sqlparser::ast::Value;
 use gingham_storage::SqlState;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
 /// Names that Postgres and DuckDB give to options, and DataFusion's.
 const OPTIONS: &[(&str, &str)] = &[
@@ -18,6 +20,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("dateformat", "format.date_format"),
     ("timestampformat", "format.timestamp_format"),
     ("row_group_size", "format.max_row_group_size"),
+    ("dictionary", "format.dictionary_enabled"),
 ];
 
 /// An option's value as DataFusion takes it.
@@ -34,6 +37,21 @@ fn write_value(name: &str, value: String, is_parquet: bool) -> Result<String> {
         ("format.compression", "gzip") if is_parquet => Ok("gzip(6)".into()),
         _ => Ok(value),
     }
+}
+
+/// How a Parquet file is written.
+pub(super) fn parquet_properties(
+    options: &[(String, String)],
+    defaults: TableParquetOptions,
+) -> Result<WriterProperties> {
+    let mut own = defaults;
+    for (name, value) in translated(options, true)? {
+        let key = name.strip_prefix("format.").unwrap_or(&name);
+        own.set(key, &value.into_string().unwrap_or_default())?;
+    }
+    // The writer itself adds what Arrow's readers want to know.
+    own.global.skip_arrow_metadata = true;
+    Ok(WriterPropertiesBuilder::try_from(&own)?.build())
 }
 
 /// The options under DataFusion's names.

@@ -117,7 +117,7 @@ impl CopyDestination {
     }
 
     /// Brings what was written to its place. Waits for the reader of a pipe.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         self.bring().map_err(|error| refused(&self.named, &error))
     }
 

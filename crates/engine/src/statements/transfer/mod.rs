@@ -4,13 +4,17 @@
 //! |---|---|
 //! | `destination` | where COPY … TO writes |
 //! | `run` | running it |
-//! | `encode/`, `write` | rows as text, and into a file |
+//! | `encode/`, `write` | rows as text, and into files |
+//! | `copy_file` | one file |
+//! | `folders` | which folder and file a row goes to |
 //! | `columnar` | options as DataFusion takes them, which writes the other formats |
 //! | `stream` | COPY with a stream told from COPY with a file |
 
 mod columnar;
+mod copy_file;
 mod destination;
 mod encode;
+mod folders;
 pub(crate) mod run;
 pub(crate) mod stream;
 mod write;

@@ -1,7 +1,7 @@
 //! Running COPY: records of files into a table, and of a query into a file.
 
 use crate::bind::BoundQuery;
-use crate::files::{FileFormat, find};
+use crate::files::{Compression, FileFormat, find};
 use crate::load::{LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
 use crate::sql::copy::{CopyFrom, CopyPlace};
@@ -11,7 +11,8 @@ use crate::statements::dml::insert;
 use crate::statements::transfer::columnar;
 use crate::statements::transfer::destination::CopyDestination;
 use crate::statements::transfer::encode::{Encoder, WriteOptions};
-use crate::statements::transfer::write::write;
+use crate::statements::transfer::folders::Folders;
+use crate::statements::transfer::write::{CopyFiles, write};
 use crate::statements::{all_of, query_of, writable};
 use crate::{Error, Result};
 use arrow::array::AsArray;
@@ -51,6 +52,7 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let options = LoadOptions { table, ..options };
     let (own, store) = (context.clone(), Arc::clone(&target.store));
     let report = context.in_line(&store, move || load_files(&own, &[file], &options, listed.as_deref())).await?;
+    context.session.rejects.passed_over(report.skipped_records);
     Ok(Outcome::Affected(report.rows))
 }
 
@@ -86,28 +88,57 @@ pub(crate) async fn to(
     let given: Vec<(String, String)> =
         given.map(|(name, value)| (name, value.into_string().unwrap_or_default())).collect();
     let format = format_of(&statement);
-    let destination = CopyDestination::of(&statement.target, !statement.partitioned_by.is_empty())?;
+    let destination = Arc::new(CopyDestination::of(&statement.target, !statement.partitioned_by.is_empty())?);
     let is_text = matches!(format, Some(FileFormat::Csv | FileFormat::Json));
-    let records = match format.filter(|_| is_text && !destination.is_folder()) {
+    let records = match format.filter(|_| is_text || destination.is_folder()) {
         Some(format) => {
-            let options = WriteOptions::new(&statement.target, format, &given)?;
+            let by = std::mem::take(&mut statement.partitioned_by);
             let plan = query_to_copy(context, &mut statement, parameters).await?.with_names()?;
-            let encoder = Encoder::new(format, &options, plan.schema().as_arrow())?;
+            let plan = in_format(plan, format)?;
+            let (schema, written) = (plan.schema().as_arrow(), destination.written());
+            require_columns(&by, schema.fields().iter().map(|field| field.name()))?;
+            let compression = match is_text {
+                true => WriteOptions::new(&statement.target, format, &given)?.compression,
+                false => Compression::None,
+            };
+            let (files, schema) = match destination.is_folder() {
+                true => {
+                    let folders = Folders::new(written, schema, &by, (format, compression))?;
+                    let own = folders.schema(schema)?;
+                    (CopyFiles::Folders(folders), own)
+                }
+                false => (CopyFiles::File(written.to_owned()), schema.clone()),
+            };
+            let encoder = match format {
+                FileFormat::Parquet => {
+                    let defaults = context.state.default_table_options().parquet;
+                    let properties = columnar::parquet_properties(&given, defaults)?;
+                    Encoder::Parquet(Arc::new(schema), Box::new(properties))
+                }
+                FileFormat::Arrow => {
+                    columnar::translated(&given, false)?;
+                    Encoder::Arrow(Arc::new(schema))
+                }
+                _ => Encoder::new(format, &WriteOptions::new(&statement.target, format, &given)?, &schema)?,
+            };
             let rows = context.rows(plan).await.map_err(|error| destination.told(error))?;
-            let written = write(context, rows, encoder, options.compression, destination.written()).await;
+            let written = write(context, rows, encoder, compression, (&destination, files)).await;
             written.map_err(|error| destination.told(error))?
         }
         None => {
             statement.options = columnar::translated(&given, format == Some(FileFormat::Parquet))?;
+            // DataFusion does not know each ending.
+            let name = if format == Some(FileFormat::Parquet) { "PARQUET" } else { "ARROW" };
+            statement.stored_as = statement.stored_as.or_else(|| format.is_some().then(|| name.to_owned()));
             statement.target = destination.url()?;
-            let plan = as_written(copied(context, statement, parameters).await?)?;
+            let plan = copied(context, statement, parameters).await?;
             let rows = async { Ok(context.rows(plan).await?.try_collect::<Vec<_>>().await?) };
             let batches = rows.await.map_err(|error| destination.told(error))?;
             let counts = batches.iter().filter_map(|batch| batch.columns().first()?.as_primitive_opt::<UInt64Type>());
             counts.map(|counts| counts.values().iter().sum::<u64>()).sum()
         }
     };
-    blocking(|| destination.finish()).await?;
+    blocking(move || destination.finish()).await?;
     Ok(Outcome::Affected(records))
 }
 
@@ -167,59 +198,52 @@ async fn copied(
     mut statement: CopyToStatement,
     parameters: Option<ParamValues>,
 ) -> Result<LogicalPlan> {
-    let bound = query_to_copy(context, &mut statement, parameters).await?;
-    let names = &bound.names.0;
-    // DataFusion would look for them in the query without a table.
-    let partition_by = std::mem::take(&mut statement.partitioned_by);
-    if let Some(unknown) = partition_by.iter().find(|column| !names.contains(column)) {
-        let suggestion = did_you_mean(unknown, names.iter().map(String::as_str));
-        let text = format!("PARTITIONED BY: column '{unknown}' does not exist{suggestion}");
-        return Err(Error::invalid(SqlState::UndefinedColumn, text));
-    }
+    let bound = query_to_copy(context, &mut statement, parameters).await?.with_names()?;
     match context.plan(DataFusionStatement::CopyTo(statement), None).await? {
         LogicalPlan::Copy(copy) => {
-            let input = Arc::new(bound.with_names()?);
-            Ok(LogicalPlan::Copy(CopyTo { input, partition_by, ..copy }))
+            let format = if copy.file_type.get_ext() == "parquet" { FileFormat::Parquet } else { FileFormat::Arrow };
+            Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(in_format(bound, format)?), ..copy }))
         }
         _ => Err(Error::Internal("COPY was planned as something else".into())),
     }
 }
 
-/// A COPY whose columns have the types that the file's format has.
-fn as_written(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let LogicalPlan::Copy(copy) = plan else { return Ok(plan) };
-    let schema = Arc::clone(copy.input.schema());
-    let written: fn(&DataType) -> Option<DataType> = match copy.file_type.get_ext().as_str() {
-        "csv" | "json" => as_text,
-        "parquet" => in_parquet,
-        _ => |_| None,
-    };
-    let interval = schema.fields().iter().find(|field| matches!(field.data_type(), DataType::Interval(_)));
-    if let Some(field) = interval.filter(|_| copy.file_type.get_ext() == "parquet") {
+/// The columns of PARTITIONED BY exist.
+fn require_columns<'a>(by: &[String], names: impl Iterator<Item = &'a String> + Clone) -> Result<()> {
+    match by.iter().find(|column| !names.clone().any(|name| name == *column)) {
+        None => Ok(()),
+        Some(unknown) => {
+            let suggestion = did_you_mean(unknown, names.map(String::as_str));
+            let text = format!("PARTITIONED BY: column '{unknown}' does not exist{suggestion}");
+            Err(Error::invalid(SqlState::UndefinedColumn, text))
+        }
+    }
+}
+
+/// What is copied, with columns of the types that the files' format has.
+fn in_format(plan: LogicalPlan, format: FileFormat) -> Result<LogicalPlan> {
+    let schema = Arc::clone(plan.schema());
+    if format != FileFormat::Parquet {
+        return Ok(plan);
+    }
+    if let Some(field) = schema.fields().iter().find(|field| matches!(field.data_type(), DataType::Interval(_))) {
         return Err(Error::Unsupported(format!(
             "column '{}' is an INTERVAL, which a Parquet file can't hold; write it as CAST(… AS VARCHAR)",
             field.name()
         )));
     }
-    if schema.fields().iter().all(|field| written(field.data_type()).is_none()) {
-        return Ok(LogicalPlan::Copy(copy));
+    if schema.fields().iter().all(|field| in_parquet(field.data_type()).is_none()) {
+        return Ok(plan);
     }
     let column = |(qualifier, field): (Option<&TableReference>, &Arc<Field>)| {
         let column = Expr::Column(Column::from((qualifier, field)));
-        match written(field.data_type()) {
+        match in_parquet(field.data_type()) {
             Some(other) => cast(column, other).alias_qualified(qualifier.cloned(), field.name()),
             None => column,
         }
     };
     let columns: Vec<Expr> = schema.iter().map(column).collect();
-    let input = LogicalPlanBuilder::new_from_arc(Arc::clone(&copy.input)).project(columns)?.build()?;
-    Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(input), ..copy }))
-}
-
-/// Texts that COPY FROM takes back: BINARY as `\x` and hexadecimal digits, dates, times and intervals as a cast to text writes them, infinite
-/// ones too.
-fn as_text(data_type: &DataType) -> Option<DataType> {
-    (data_type.is_binary() || data_type.is_temporal()).then_some(DataType::Utf8View)
+    Ok(LogicalPlanBuilder::from(plan).project(columns)?.build()?)
 }
 
 /// Parquet has no whole seconds: for everybody but Arrow they would be bare integers.

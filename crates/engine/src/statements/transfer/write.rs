@@ -1,50 +1,93 @@
-//! Rows into a file of text: several threads encode batches, and one writes them in the order of the rows.
+//! Rows into files: several threads encode batches, and one writes them in the order of the rows.
 
 use crate::files::Compression;
 use crate::session::{StatementContext, blocking};
-use crate::statements::transfer::encode::Encoder;
+use crate::statements::transfer::copy_file::CopyFile;
+use crate::statements::transfer::destination::CopyDestination;
+use crate::statements::transfer::encode::{EncodedRows, Encoder};
+use crate::statements::transfer::folders::Folders;
 use crate::{Error, Result};
+use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
-use flate2::write::GzEncoder;
 use futures::{StreamExt, TryStreamExt};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc::{Receiver, channel};
 
 /// Batches that may be encoded ahead of what is written.
 const AHEAD: usize = 4;
-/// The level of zstd that its command has.
-const ZSTD_LEVEL: i32 = 3;
+/// Most files that are open at a time; another one takes the place of the one that has waited longest for records.
+const OPEN_FILES: usize = 200;
 
-/// Writes rows into a new file at `path`, and gives their number.
+/// Where rows are written.
+#[derive(Debug)]
+pub(super) enum CopyFiles {
+    /// Into a new file.
+    File(PathBuf),
+    /// Into new files in folders.
+    Folders(Folders),
+}
+
+impl CopyFiles {
+    /// The rows of a batch by the folders that they go to.
+    fn split(&self, batch: RecordBatch) -> Result<Vec<(String, RecordBatch)>> {
+        match self {
+            Self::File(_) => Ok(vec![(String::new(), batch)]),
+            Self::Folders(folders) => folders.split(&batch),
+        }
+    }
+
+    /// The file of that number in a folder, which is made.
+    fn path(&self, folder: &str, number: usize) -> io::Result<PathBuf> {
+        match self {
+            Self::File(path) => Ok(path.clone()),
+            Self::Folders(folders) => folders.file(folder, number),
+        }
+    }
+}
+
+/// Records of a batch, by folder.
+type EncodedBatch = Vec<(String, EncodedRows)>;
+
+/// Writes rows into files of `destination`, and gives their number.
 pub(super) async fn write(
     context: &StatementContext,
     rows: SendableRecordBatchStream,
     encoder: Encoder,
     compression: Compression,
-    path: &Path,
+    (destination, files): (&Arc<CopyDestination>, CopyFiles),
 ) -> Result<u64> {
-    let (encoder, threads) = (Arc::new(encoder), context.settings().threads.max(1));
+    let (encoder, files, threads) = (Arc::new(encoder), Arc::new(files), context.settings().threads.max(1));
     let (sender, receiver) = channel(AHEAD);
-    let (own, path) = (Arc::clone(&encoder), path.to_owned());
-    let writing = blocking(move || write_all(&path, compression, &own, receiver));
+    let (own, places) = (Arc::clone(&encoder), Arc::clone(&files));
+    // Who writes has it too, so that it is removed behind the last byte where nobody waits for that any more.
+    let destination = Arc::clone(destination);
+    let writing = blocking(move || {
+        let written = write_all(&places, compression, &own, receiver);
+        drop(destination);
+        written
+    });
     let sending = async move {
         let encoded = rows.map_err(Error::from).map(|batch| {
-            let encoder = Arc::clone(&encoder);
+            let (encoder, files) = (Arc::clone(&encoder), Arc::clone(&files));
             async move {
                 let batch = batch?;
                 let records = batch.num_rows() as u64;
-                Ok::<_, Error>((records, blocking(move || encoder.encode(&batch)).await?))
+                let encode = move || -> Result<EncodedBatch> {
+                    let parts = files.split(batch)?.into_iter();
+                    parts.map(|(folder, batch)| Ok((folder, encoder.encode(batch)?))).collect()
+                };
+                Ok::<_, Error>((records, blocking(encode).await?))
             }
         });
         let mut encoded = std::pin::pin!(encoded.buffered(threads));
         let mut records = 0;
-        while let Some((more, bytes)) = encoded.try_next().await? {
+        while let Some((more, parts)) = encoded.try_next().await? {
             // Who writes has failed, and says why.
-            if more > 0 && sender.send(bytes).await.is_err() {
+            if more > 0 && sender.send(parts).await.is_err() {
                 break;
             }
             records += more;
@@ -57,52 +100,38 @@ pub(super) async fn write(
 }
 
 /// Writes what comes, with what stands before, between and behind it.
-fn write_all(path: &Path, compression: Compression, encoder: &Encoder, mut batches: Receiver<Vec<u8>>) -> Result<()> {
+fn write_all(
+    files: &CopyFiles,
+    compression: Compression,
+    encoder: &Encoder,
+    mut batches: Receiver<EncodedBatch>,
+) -> Result<()> {
     let failed = |error: io::Error| Error::from(DataFusionError::IoError(error));
-    let mut to = Packed::create(path, compression).map_err(failed)?;
-    to.write_all(encoder.start()).map_err(failed)?;
-    let mut is_first = true;
-    while let Some(bytes) = batches.blocking_recv() {
-        if !std::mem::take(&mut is_first) {
-            to.write_all(encoder.between()).map_err(failed)?;
-        }
-        to.write_all(&bytes).map_err(failed)?;
+    let mut open: HashMap<String, CopyFile> = HashMap::new();
+    if let CopyFiles::File(path) = files {
+        // It is there without records, too.
+        open.insert(String::new(), CopyFile::create(path, compression, encoder).map_err(failed)?);
     }
-    to.write_all(encoder.end()).map_err(failed)?;
-    to.finish().map_err(failed)
-}
-
-/// A file that is packed while it is written.
-enum Packed {
-    Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
-    Zstd(zstd::Encoder<'static, BufWriter<File>>),
-}
-
-impl Packed {
-    fn create(path: &Path, compression: Compression) -> io::Result<Self> {
-        let file = BufWriter::with_capacity(1 << 18, File::create(path)?);
-        Ok(match compression {
-            Compression::Gzip => Self::Gzip(GzEncoder::new(file, flate2::Compression::default())),
-            Compression::Zstd => Self::Zstd(zstd::Encoder::new(file, ZSTD_LEVEL)?),
-            Compression::None | Compression::Auto => Self::Plain(file),
-        })
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Plain(to) => to.write_all(bytes),
-            Self::Gzip(to) => to.write_all(bytes),
-            Self::Zstd(to) => to.write_all(bytes),
+    let (mut batch_number, mut finished) = (0, HashMap::new());
+    while let Some(parts) = batches.blocking_recv() {
+        batch_number += 1;
+        for (folder, rows) in parts {
+            if !open.contains_key(&folder) {
+                if open.len() >= OPEN_FILES {
+                    let oldest = open.iter().min_by_key(|(_, file)| file.last_batch).map(|(folder, _)| folder.clone());
+                    if let Some((folder, file)) = oldest.and_then(|oldest| open.remove_entry(&oldest)) {
+                        file.finish(encoder).map_err(failed)?;
+                        *finished.entry(folder).or_insert(0_usize) += 1;
+                    }
+                }
+                let path = files.path(&folder, finished.get(&folder).copied().unwrap_or(0)).map_err(failed)?;
+                open.insert(folder.clone(), CopyFile::create(&path, compression, encoder).map_err(failed)?);
+            }
+            if let Some(file) = open.get_mut(&folder) {
+                file.last_batch = batch_number;
+                file.write(rows, encoder).map_err(failed)?;
+            }
         }
     }
-
-    fn finish(self) -> io::Result<()> {
-        let mut file = match self {
-            Self::Plain(file) => file,
-            Self::Gzip(to) => to.finish()?,
-            Self::Zstd(to) => to.finish()?,
-        };
-        file.flush()
-    }
+    open.into_values().try_for_each(|file| file.finish(encoder).map_err(failed))
 }

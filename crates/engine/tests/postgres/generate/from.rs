@@ -141,7 +141,12 @@ impl<'w> Maker<'w> {
         let mut conditions = Vec::new();
         if !pairs.is_empty() && (equal || self.random.chance(75)) {
             let (own, other) = *self.random.pick(&pairs);
-            conditions.push(Tree::value(Type::Boolean, parts![own.clone(), " = ", other.clone()]));
+            let is_cast = self.may("casts of join keys", 15);
+            let key = |own: &Tree| match is_cast {
+                true => Tree::value(Type::Text, parts!["CAST(", own.clone(), " AS TEXT)"]),
+                false => own.clone(),
+            };
+            conditions.push(Tree::value(Type::Boolean, parts![key(own), " = ", key(other)]));
         }
         let scope: Scope = scope.iter().cloned().chain([level]).collect();
         if !equal && (conditions.is_empty() || self.random.chance(25)) {

@@ -13,11 +13,13 @@ mod options;
 mod texts;
 
 pub(super) use options::WriteOptions;
+pub(super) use texts::texts;
 
 use crate::Result;
 use crate::files::FileFormat;
 use arrow::array::RecordBatch;
-use arrow::datatypes::Schema;
+use arrow::datatypes::{Schema, SchemaRef};
+use parquet::file::properties::WriterProperties;
 
 /// Writes batches of one schema.
 #[derive(Debug)]
@@ -26,10 +28,23 @@ pub(super) enum Encoder {
     Csv(csv::CsvEncoder),
     /// Objects.
     Json(json::JsonEncoder),
+    /// Parquet, which encodes while it writes.
+    Parquet(SchemaRef, Box<WriterProperties>),
+    /// Arrow IPC.
+    Arrow(SchemaRef),
+}
+
+/// Records as a file takes them.
+#[derive(Debug)]
+pub(super) enum EncodedRows {
+    /// As bytes.
+    Text(Vec<u8>),
+    /// As columns.
+    Columns(RecordBatch),
 }
 
 impl Encoder {
-    /// For rows of a schema.
+    /// For text of rows of a schema.
     pub(super) fn new(format: FileFormat, options: &WriteOptions, schema: &Schema) -> Result<Self> {
         Ok(match format {
             FileFormat::Json => Self::Json(json::JsonEncoder::new(options)),
@@ -42,30 +57,32 @@ impl Encoder {
         match self {
             Self::Csv(csv) => csv.header(),
             Self::Json(json) => json.start(),
+            Self::Parquet(..) | Self::Arrow(_) => b"",
         }
     }
 
     /// What stands between two batches.
     pub(super) fn between(&self) -> &[u8] {
         match self {
-            Self::Csv(_) => b"",
             Self::Json(json) => json.between(),
+            Self::Csv(_) | Self::Parquet(..) | Self::Arrow(_) => b"",
         }
     }
 
     /// What stands behind the last record.
     pub(super) fn end(&self) -> &[u8] {
         match self {
-            Self::Csv(_) => b"",
             Self::Json(json) => json.end(),
+            Self::Csv(_) | Self::Parquet(..) | Self::Arrow(_) => b"",
         }
     }
 
     /// The records of a batch.
-    pub(super) fn encode(&self, batch: &RecordBatch) -> Result<Vec<u8>> {
+    pub(super) fn encode(&self, batch: RecordBatch) -> Result<EncodedRows> {
         match self {
-            Self::Csv(csv) => csv.encode(batch),
-            Self::Json(json) => json.encode(batch),
+            Self::Csv(csv) => csv.encode(&batch).map(EncodedRows::Text),
+            Self::Json(json) => json.encode(&batch).map(EncodedRows::Text),
+            Self::Parquet(..) | Self::Arrow(_) => Ok(EncodedRows::Columns(batch)),
         }
     }
 }

@@ -88,9 +88,9 @@ impl WriteOptions {
                 "format" => {}
                 _ => {
                     return Err(wrong(format!(
-                        "there is no option '{name}'{}; the options of text are {}",
-                        did_you_mean(name, NAMES.iter().copied()),
-                        NAMES.join(", ")
+                        "there is no option '{name}'; the options of text are {}{}",
+                        NAMES.join(", "),
+                        did_you_mean(name, NAMES.iter().copied())
                     )));
                 }
             }

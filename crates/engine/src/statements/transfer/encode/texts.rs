@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Date32Type, TimeUnit, TimestampMicrosecondType}
 use chrono::{DateTime, NaiveDate, TimeDelta};
 
 /// The values as a cast to VARCHAR writes them; dates and timestamps in the formats that are given. NULL stays NULL.
-pub(super) fn texts(values: &ArrayRef, dates: Option<&str>, timestamps: Option<&str>) -> Result<StringViewArray> {
+pub(crate) fn texts(values: &ArrayRef, dates: Option<&str>, timestamps: Option<&str>) -> Result<StringViewArray> {
     let as_text = |values: &ArrayRef| -> Result<StringViewArray> {
         Ok(convert(values, &DataType::Utf8View, Failing::Error)?.as_string_view().clone())
     };

@@ -1,16 +1,22 @@
-//! The tables that a statement names and nothing has: front ends may know values of their program by these names.
+//! The tables that a statement names, and whether there are such: front ends may know values of their program by these names.
 
 use crate::Result;
 use crate::session::StatementContext;
 use crate::sql::names::fold;
 use crate::sql::parse::Statement;
 use crate::sql::walk::{SyntaxTree, Visit};
+use datafusion::catalog::SchemaProvider;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, Statement as Sql, TableFactor};
 use std::collections::BTreeSet;
 
-/// Names of one part, as they are written, with their quotes, that stand for no table, view or query of WITH.
-pub(crate) async fn unknown_tables(context: &StatementContext, statement: &mut Statement) -> Result<Vec<String>> {
+/// Names of one part, as they are written, with their quotes, that stand for no query of WITH: where `exists` says so, those of tables
+/// and views of the database, else those that nothing has.
+pub(crate) async fn named_tables(
+    context: &StatementContext,
+    statement: &mut Statement,
+    exists: bool,
+) -> Result<Vec<String>> {
     let Statement::Sql(statement) = statement else { return Ok(Vec::new()) };
     let mut named = NamedRelations::default();
     // Their names are no members of a FROM.
@@ -24,16 +30,23 @@ pub(crate) async fn unknown_tables(context: &StatementContext, statement: &mut S
         _ => {}
     }
     statement.as_mut().walk(&mut named)?;
-    let mut unknown = Vec::new();
+    let mut found = Vec::new();
     for name in named.tables {
         let folded = fold(&name);
         let text = name.to_string();
-        let is_new = !named.with.contains(&folded) && !unknown.contains(&text);
-        if is_new && !context.is_known(&folded).await? {
-            unknown.push(text);
+        if named.with.contains(&folded) || found.contains(&text) {
+            continue;
+        }
+        // What the program has registered is its own.
+        let is_wanted = match exists {
+            true => context.is_known(&folded).await? && !context.session.externals.table_exist(&folded),
+            false => !context.is_known(&folded).await?,
+        };
+        if is_wanted {
+            found.push(text);
         }
     }
-    Ok(unknown)
+    Ok(found)
 }
 
 #[derive(Default)]
