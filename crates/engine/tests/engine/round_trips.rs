@@ -202,9 +202,9 @@ fn folders_of_files_come_back_as_they_were() {
 fn more_folders_than_files_may_be_open() {
     let (connection, folder) = (connect(), tempfile::tempdir().expect("a folder"));
     let path = folder.path().display().to_string();
-    let rows_of = "SELECT value AS n, value * 7 % 601 AS k FROM generate_series(1, 20000)";
+    let rows_of = "SELECT value AS n, value * 7 % 601 AS \"K\" FROM generate_series(1, 20000)";
     connection.execute(&format!("COPY ({rows_of}) TO '{path}/many/' STORED AS CSV PARTITIONED BY (k)")).expect("files");
-    let sums = |of: &str| rows(&connection, &format!("SELECT count(*), count(DISTINCT n), sum(n * k) FROM {of}"));
+    let sums = |of: &str| rows(&connection, &format!("SELECT count(*), count(DISTINCT n), sum(n * K) FROM {of}"));
     assert_eq!(sums(&format!("'{path}/many/'")), sums(&format!("({rows_of})")));
     assert_eq!(rows(&connection, &format!("SELECT count(DISTINCT k) FROM '{path}/many/'")), ["601"]);
     let error = failure(&connection, &format!("COPY ({rows_of}) TO '{path}/x/' STORED AS CSV PARTITIONED BY (n, k)"));
@@ -228,7 +228,7 @@ fn nested_values_dates_in_formats_and_mistakes() {
     let formats = "COPY (SELECT DATE '2024-02-29' AS d, TIMESTAMP '2024-02-29 13:45' AS t, DATE 'infinity' AS i) TO FILE \
                    (dateformat '%d.%m.%Y', timestampformat '%H:%M', header false)";
     assert_eq!(written(formats, "d.csv"), "29.02.2024,13:45,infinity\n");
-    let quoted = "COPY (SELECT 1 AS a, 2 AS b, NULL AS c, '' AS d) TO FILE (force_quote (b))";
+    let quoted = "COPY (SELECT 1 AS a, 2 AS b, NULL AS c, '' AS d) TO FILE (force_quote (B))";
     assert_eq!(written(quoted, "e.csv"), "a,b,c,d\n1,\"2\",,\"\"\n");
     for (options, expected) in [
         ("(headr true)", "there is no option 'headr'; the options of text are array, "),

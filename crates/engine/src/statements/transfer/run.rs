@@ -96,7 +96,7 @@ pub(crate) async fn to(
             let plan = query_to_copy(context, &mut statement, parameters).await?.with_names()?;
             let plan = in_format(plan, format)?;
             let (schema, written) = (plan.schema().as_arrow(), destination.written());
-            require_columns(&by, schema.fields().iter().map(|field| field.name()))?;
+            let by = columns_by(&by, schema.fields().iter().map(|field| field.name()))?;
             let compression = match is_text {
                 true => WriteOptions::new(&statement.target, format, &given)?.compression,
                 false => Compression::None,
@@ -208,16 +208,19 @@ async fn copied(
     }
 }
 
-/// The columns of PARTITIONED BY exist.
-fn require_columns<'a>(by: &[String], names: impl Iterator<Item = &'a String> + Clone) -> Result<()> {
-    match by.iter().find(|column| !names.clone().any(|name| name == *column)) {
-        None => Ok(()),
-        Some(unknown) => {
-            let suggestion = did_you_mean(unknown, names.map(String::as_str));
-            let text = format!("PARTITIONED BY: column '{unknown}' does not exist{suggestion}");
-            Err(Error::invalid(SqlState::UndefinedColumn, text))
-        }
-    }
+/// The columns of PARTITIONED BY, whose names may differ from those of the query in the case of letters alone.
+fn columns_by<'a>(by: &[String], names: impl Iterator<Item = &'a String> + Clone) -> Result<Vec<String>> {
+    let found = |wanted: &String| {
+        let same = names.clone().filter(|name| name.eq_ignore_ascii_case(wanted));
+        let exact = names.clone().find(|name| *name == wanted);
+        let one = if same.clone().count() == 1 { same.clone().next() } else { None };
+        exact.or(one).cloned().ok_or_else(|| {
+            let suggestion = did_you_mean(wanted, names.clone().map(String::as_str));
+            let text = format!("PARTITIONED BY: column '{wanted}' does not exist{suggestion}");
+            Error::invalid(SqlState::UndefinedColumn, text)
+        })
+    };
+    by.iter().map(found).collect()
 }
 
 /// What is copied, with columns of the types that the files' format has.

@@ -30,7 +30,8 @@ impl CsvEncoder {
     pub(super) fn new(options: &WriteOptions, schema: &Schema) -> Result<Self> {
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let forced = &options.force_quote;
-        if let Some(unknown) = forced.iter().find(|name| *name != "*" && !names.contains(&name.as_str())) {
+        let is_known = |name: &&String| *name == "*" || names.iter().any(|own| own.eq_ignore_ascii_case(name));
+        if let Some(unknown) = forced.iter().find(|name| !is_known(name)) {
             let suggestion = crate::suggest::did_you_mean(unknown, names);
             let text = format!("COPY TO: force_quote: column '{unknown}' does not exist{suggestion}");
             return Err(Error::invalid(SqlState::UndefinedColumn, text));
@@ -38,7 +39,7 @@ impl CsvEncoder {
         // Numbers, dates and truths have none of the characters that are usual for other things.
         let is_usual = matches!(options.delimiter, b',' | b';' | b'\t' | b'|') && matches!(options.quote, b'"' | b'\'');
         let quoting = schema.fields().iter().map(|field| {
-            let is_forced = forced.iter().any(|name| name == "*" || name == field.name());
+            let is_forced = forced.iter().any(|name| name == "*" || name.eq_ignore_ascii_case(field.name()));
             let is_plain = field.data_type().is_numeric() || *field.data_type() == DataType::Boolean;
             match (is_forced, is_plain && is_usual && options.null.is_empty()) {
                 (true, _) => Quoting::Always,
