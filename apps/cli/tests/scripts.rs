@@ -1,4 +1,4 @@
-//! Scripts as the command cuts them: long statements in pipes, texts with `;`, and rows between statements.
+//! Scripts as the command cuts them: long statements in pipes, texts with `;`, and rows between statements; and files in queries.
 
 use std::io::Write;
 use std::path::Path;
@@ -88,4 +88,22 @@ fn copy_writes_to_standard_output_as_a_device() {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = "COPY (SELECT 1 AS a) TO '/dev/stdout' (FORMAT csv)";
     assert_eq!(good(folder.path(), &["-c", copy], ""), "a\n1\n");
+}
+
+#[test]
+fn files_are_queried_where_they_lie() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "day, item, Amount\n2026-11-19, tea, 12.50\n2026-11-20, jam, -\n2026-11-21, tea, 7\n";
+    std::fs::write(folder.path().join("sales.csv"), text).expect("a file");
+    let ask = |sql: &str| run(folder.path(), &["--format", "csv", "-c", sql], b"");
+    let read = "read_csv('sales.csv', types = {'amount': 'DECIMAL(9,2)'}, ignore_errors = true)";
+    let sums = format!("SELECT item, sum(amount) AS total FROM {read} GROUP BY item; SELECT line FROM gingham_rejects");
+    let told = "warning: 1 record was passed over; SELECT * FROM gingham_rejects lists it\n";
+    assert_eq!(ask(&sums), (0, "item,total\ntea,19.50\nline\n3\n".to_owned(), told.to_owned()));
+    let (_, _, told) = ask("SELECT * FROM sales.csv");
+    assert!(told.contains("schema 'sales' does not exist; a file's name stands in quotes: 'sales.csv'"), "{told}");
+    let copied = ask("COPY (SELECT * FROM 'sales.csv') TO 'by/' STORED AS PARQUET PARTITIONED BY (ITEM)");
+    assert_eq!(copied, (0, String::new(), String::new()));
+    let jam = ask("SELECT \"Amount\" FROM 'by/' WHERE item = 'jam'");
+    assert_eq!(jam, (0, "Amount\n-\n".to_owned(), String::new()));
 }
