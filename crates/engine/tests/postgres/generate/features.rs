@@ -15,6 +15,7 @@ pub const FEATURES: &[&str] = &[
     "bare functions",
     "between",
     "bytes",
+    "casts of join keys",
     "chars",
     "comma lists",
     "cross joins",
