@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from types import FrameType
 from typing import Any
@@ -28,12 +29,27 @@ def _frames_of(names: "list[str]", caller: FrameType) -> "dict[str, Any]":
     """The frames that variables of these names hold, by the names as SQL has them."""
     found: dict[str, Any] = {}
     for name in names:
-        variable = name[1:-1].replace('""', '"') if name.startswith('"') else name
+        variable = _variable(name)
         for scope in (caller.f_locals, caller.f_globals):
             if variable in scope and _frames.is_frame(scope[variable]):
                 found[name] = scope[variable]
                 break
     return found
+
+
+def _variable(name: str) -> str:
+    """The variable that a name of SQL would be."""
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def _has_variable(name: str, caller: FrameType) -> bool:
+    """Whether the caller sees a variable of that name."""
+    code = caller.f_code
+    if code.co_flags & inspect.CO_OPTIMIZED:
+        own = name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars
+    else:
+        own = name in caller.f_locals
+    return own or name in caller.f_globals
 
 
 class HiddenFrames:
@@ -53,9 +69,9 @@ class HiddenFrames:
         if len(self._texts) >= self.MOST_TEXTS:
             self._texts.clear()
         self._texts.add(sql)
-        if not any(map(_frames.is_frame, [*caller.f_locals.values(), *caller.f_globals.values()])):
-            return
-        hidden = [name for name in _frames_of(core.known_tables(sql), caller) if name not in self._told]
+        # Only where there is such a variable: to ask a frame for its locals' values keeps them alive until it ends.
+        named = [name for name in core.known_tables(sql) if name not in self._told and _has_variable(_variable(name), caller)]
+        hidden = _frames_of(named, caller) if named else {}
         self._told.update(hidden)
         for name in hidden:
             text = f"the table {name} is read, not the variable of that name; register() gives a frame another name"

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import warnings
 
 import pandas
 import polars

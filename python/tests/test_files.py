@@ -112,29 +112,35 @@ def test_records_that_are_passed_over_are_warned_of(tmp_path):
         assert connection.execute("SELECT n FROM t").fetchall() == [(1,)]
 
 
-EVERY_TYPE = """SELECT * FROM (VALUES
-    (TRUE, 7::SMALLINT, 9223372036854775807, 12.50::DECIMAL(9,2), 0.1::REAL, 1.5e300, DATE '2024-02-29',
-     TIME '12:30:00.000001', TIMESTAMP '2024-02-29 13:45:01.000001', TIMESTAMP(0) '2024-02-29 13:45:01',
-     TIMESTAMP WITH TIME ZONE '2024-02-29 13:45:01+00', 'say "x", naïve', '', 'ab'::CHAR(3), '\\x00ff'::BYTEA),
+COLUMNS = """truth BOOLEAN, small SMALLINT, large BIGINT, price DECIMAL(9,2), r REAL, d DOUBLE, day DATE, clock TIME, moment TIMESTAMP,
+    seconds TIMESTAMP(0), zoned TIMESTAMP WITH TIME ZONE, text VARCHAR, empty VARCHAR, fixed CHAR(3), bytes BYTEA"""
+RECORDS = """(TRUE, 7, 9223372036854775807, 12.50, 0.1, 1.5e300, '2024-02-29', '12:30:00.000001', '2024-02-29 13:45:01.000001',
+     '2024-02-29 13:45:01', '2024-02-29 13:45:01+00', 'say "x", naïve', '', 'ab', '\\x00ff'),
     (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
     (FALSE, -7, -1, -0.01, 'NaN', '-Infinity', '1969-12-31', '00:00:00', '1969-12-31 23:59:59.5', '1970-01-01',
-     '1969-12-31 23:59:59.5+00', E'two\nlines', ' ', '', '\\x')
-) v (truth, small, large, price, r, d, day, clock, moment, seconds, zoned, text, empty, fixed, bytes)"""
+     '1969-12-31 23:59:59.5+00', E'two\nlines', ' ', '', '\\x')"""
 
 
-def test_other_programs_read_parquet_as_it_was(tmp_path):
+@pytest.fixture
+def every_type():
+    """A connection with a table `t` of every type, and the rows of that."""
+    connection = gingham.connect()
+    connection.execute(f"CREATE TABLE t ({COLUMNS})")
+    connection.execute(f"INSERT INTO t VALUES {RECORDS}")
+    return connection, connection.execute("SELECT * FROM t").fetchall()
+
+
+def test_other_programs_read_parquet_as_it_was(every_type, tmp_path):
     import pandas
     import polars
     import pyarrow
     import pyarrow.parquet
 
-    connection = gingham.connect()
-    connection.execute(f"COPY ({EVERY_TYPE}) TO '{tmp_path}/all.parquet' (compression zstd)")
-    own = connection.sql(EVERY_TYPE).fetchall()
-    # Without Arrow's own note of types, as programs that are not of Arrow read it.
-    table = pyarrow.parquet.read_table(tmp_path / "all.parquet", arrow_extensions_enabled=False)
+    connection, own = every_type
+    connection.execute(f"COPY t TO '{tmp_path}/all.parquet' (compression zstd)")
+    table = pyarrow.parquet.read_table(tmp_path / "all.parquet")
     kinds = {field.name: str(field.type) for field in table.schema}
-    assert kinds["seconds"] == "timestamp[ms]" and kinds["zoned"] == "timestamp[us, tz=UTC]", kinds
+    assert kinds["seconds"] == "timestamp[ms]" and kinds["zoned"] == "timestamp[us, tz=+00:00]", kinds
     assert kinds["day"] == "date32[day]" and kinds["price"] == "decimal128(9, 2)" and kinds["clock"] == "time64[us]", kinds
     read = [tuple(row.values()) for row in table.to_pylist()]
     assert repr(read).replace("<UTC>", "datetime.timezone.utc") == repr(own).replace("<UTC>", "datetime.timezone.utc")
@@ -145,26 +151,28 @@ def test_other_programs_read_parquet_as_it_was(tmp_path):
     assert frame["large"].to_list() == [row[2] for row in own] and frame["bytes"].to_list() == [row[14] for row in own]
 
 
-def test_other_programs_read_text_as_it_was(tmp_path):
+def test_other_programs_read_text_as_it_was(every_type, tmp_path):
     import pandas
     import polars
     import pyarrow.csv
 
-    connection = gingham.connect()
-    connection.execute(f"COPY ({EVERY_TYPE}) TO '{tmp_path}/all.csv'")
-    own = connection.sql(EVERY_TYPE).fetchall()
+    connection, own = every_type
+    connection.execute(f"COPY t TO '{tmp_path}/all.csv'")
     options = pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""])
     parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
     rows = pyarrow.csv.read_csv(tmp_path / "all.csv", convert_options=options, parse_options=parse).to_pylist()
     for name, place in [("large", 2), ("day", 6), ("text", 11), ("empty", 12)]:
         assert [row[name] for row in rows] == [row[place] for row in own], name
-    frame = pandas.read_csv(tmp_path / "all.csv", keep_default_na=False, na_values=[""], parse_dates=["moment"])
+    floats = {name: lambda text: float(text) if text else None for name in ("r", "d")}
+    frame = pandas.read_csv(
+        tmp_path / "all.csv", keep_default_na=False, na_values=[""], converters=floats, parse_dates=["moment"]
+    )
     assert frame["text"].tolist()[0] == own[0][11] and frame["text"].tolist()[2] == own[2][11]
     assert frame["moment"].iloc[2] == pandas.Timestamp("1969-12-31 23:59:59.5")
     assert math.isnan(frame["r"].iloc[2]) and frame["d"].iloc[2] == -math.inf
-    frame = polars.read_csv(tmp_path / "all.csv", missing_utf8_is_empty_string=False, try_parse_dates=True)
+    frame = polars.read_csv(tmp_path / "all.csv", try_parse_dates=True)
     assert frame["text"].to_list() == [row[11] for row in own] and frame["day"].to_list() == [row[6] for row in own]
-    connection.execute(f"COPY ({EVERY_TYPE}) TO '{tmp_path}/all.json'")
+    connection.execute(f"COPY t TO '{tmp_path}/all.json'")
     lines = [json.loads(line) for line in (tmp_path / "all.json").read_text(encoding="utf-8").splitlines()]
     assert [line["text"] for line in lines] == [row[11] for row in own] and lines[1]["empty"] is None
     assert [line["large"] for line in lines] == [row[2] for row in own] and lines[2]["r"] == "NaN"
