@@ -91,40 +91,7 @@ pub(crate) async fn to(
     let destination = Arc::new(CopyDestination::of(&statement.target, !statement.partitioned_by.is_empty())?);
     let is_text = matches!(format, Some(FileFormat::Csv | FileFormat::Json));
     let records = match format.filter(|_| is_text || destination.is_folder()) {
-        Some(format) => {
-            let by = std::mem::take(&mut statement.partitioned_by);
-            let plan = query_to_copy(context, &mut statement, parameters).await?.with_names()?;
-            let plan = in_format(plan, format)?;
-            let (schema, written) = (plan.schema().as_arrow(), destination.written());
-            let by = columns_by(&by, schema.fields().iter().map(|field| field.name()))?;
-            let compression = match is_text {
-                true => WriteOptions::new(&statement.target, format, &given)?.compression,
-                false => Compression::None,
-            };
-            let (files, schema) = match destination.is_folder() {
-                true => {
-                    let folders = Folders::new(written, schema, &by, (format, compression))?;
-                    let own = folders.schema(schema)?;
-                    (CopyFiles::Folders(folders), own)
-                }
-                false => (CopyFiles::File(written.to_owned()), schema.clone()),
-            };
-            let encoder = match format {
-                FileFormat::Parquet => {
-                    let defaults = context.state.default_table_options().parquet;
-                    let properties = columnar::parquet_properties(&given, defaults)?;
-                    Encoder::Parquet(Arc::new(schema), Box::new(properties))
-                }
-                FileFormat::Arrow => {
-                    columnar::translated(&given, false)?;
-                    Encoder::Arrow(Arc::new(schema))
-                }
-                _ => Encoder::new(format, &WriteOptions::new(&statement.target, format, &given)?, &schema)?,
-            };
-            let rows = context.rows(plan).await.map_err(|error| destination.told(error))?;
-            let written = write(context, rows, encoder, compression, (&destination, files)).await;
-            written.map_err(|error| destination.told(error))?
-        }
+        Some(format) => written(context, statement, parameters, &destination, (format, &given)).await?,
         None => {
             statement.options = columnar::translated(&given, format == Some(FileFormat::Parquet))?;
             // DataFusion does not know each ending.
@@ -140,6 +107,50 @@ pub(crate) async fn to(
     };
     blocking(move || destination.finish()).await?;
     Ok(Outcome::Affected(records))
+}
+
+/// Writes text, or folders of any format. Gives the number of records.
+async fn written(
+    context: &StatementContext,
+    mut statement: CopyToStatement,
+    parameters: Option<ParamValues>,
+    destination: &Arc<CopyDestination>,
+    (format, given): (FileFormat, &[(String, String)]),
+) -> Result<u64> {
+    let by = std::mem::take(&mut statement.partitioned_by);
+    let plan = in_format(query_to_copy(context, &mut statement, parameters).await?.with_names()?, format)?;
+    let schema = plan.schema().as_arrow();
+    let by = columns_by(&by, schema.fields().iter().map(|field| field.name()))?;
+    let text = match format {
+        FileFormat::Csv | FileFormat::Tbl | FileFormat::Json => {
+            Some(WriteOptions::new(&statement.target, format, given)?)
+        }
+        FileFormat::Parquet | FileFormat::Arrow => None,
+    };
+    let compression = text.as_ref().map_or(Compression::None, |text| text.compression);
+    let place = destination.written();
+    let (files, schema) = match destination.is_folder() {
+        true => {
+            let folders = Folders::new(place, schema, &by, (format, compression))?;
+            let own = folders.schema(schema)?;
+            (CopyFiles::Folders(folders), own)
+        }
+        false => (CopyFiles::File(place.to_owned()), schema.clone()),
+    };
+    let encoder = match (format, text) {
+        (_, Some(text)) => Encoder::new(format, &text, &schema)?,
+        (FileFormat::Parquet, None) => {
+            let defaults = context.state.default_table_options().parquet;
+            Encoder::Parquet(Arc::new(schema), Box::new(columnar::parquet_properties(given, defaults)?))
+        }
+        (_, None) => {
+            columnar::translated(given, false)?;
+            Encoder::Arrow(Arc::new(schema))
+        }
+    };
+    let rows = context.rows(plan).await.map_err(|error| destination.told(error))?;
+    let written = write(context, rows, encoder, compression, (destination, files)).await;
+    written.map_err(|error| destination.told(error))
 }
 
 /// What is written: as the statement says, or as the file's name does.
