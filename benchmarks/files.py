@@ -10,15 +10,13 @@ Each statement runs in a new process: Gingham's time is what `gingham --timing` 
 at most 1.2 for packed text, on one thread and on two.
 """
 
-import csv
-import io
 import json
-import math
 import os
 import subprocess
 import sys
 
-from harness import prepare, run, statistics
+from harness import answers, prepare, run, statistics
+from harness.shell import rows_of
 
 MAKE = """
 import duckdb, sys
@@ -66,23 +64,13 @@ def gingham(program, sql, threads):
     command = [program, "--timing", "--format", "csv", "-c", f"SET gingham.threads = {threads}", "-c", sql]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     times = [float(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("Time:")]
-    return times[-1] / 1000, list(csv.reader(io.StringIO(done.stdout)))[1:]
+    return times[-1] / 1000, rows_of(done.stdout)
 
 
 def duckdb(python, sql, threads):
     """Seconds and rows of a statement."""
     done = subprocess.run([python, "-c", ASK, sql, str(threads)], check=True, capture_output=True, text=True)
     return tuple(json.loads(done.stdout))
-
-
-def same(own, other):
-    """Whether two values are one: sums of DOUBLEs may differ in their last digits."""
-    if own.replace("T", " ") == other:
-        return True
-    try:
-        return math.isclose(float(own), float(other), rel_tol=1e-9)
-    except ValueError:
-        return False
 
 
 def main():
@@ -104,9 +92,9 @@ def main():
             for threads in args.threads:
                 own, own_rows = gingham(program, sql, threads)
                 other, other_rows = duckdb(python, sql, threads)
-                pairs = list(zip(own_rows, other_rows, strict=True))
-                if not all(len(a) == len(b) and all(map(same, a, b)) for a, b in pairs):
-                    sys.exit(f"{name}: {own_rows} is not DuckDB's answer {other_rows}")
+                difference = answers.difference(other_rows, own_rows, False)
+                if difference:
+                    sys.exit(f"{name}: not DuckDB's answer: {difference}")
                 both = times.setdefault(f"{name}, {threads}", {"gingham": [], "duckdb": []})
                 both["gingham"].append(own)
                 both["duckdb"].append(other)

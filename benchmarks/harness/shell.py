@@ -11,6 +11,12 @@ from . import children
 MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(?=\d\d:)")
 
 
+def rows_of(text):
+    """Rows of the command's CSV without its header; NULL is None, and so is the empty text."""
+    rows = list(csv.reader(io.StringIO(text)))
+    return [[MOMENT.sub(r"\1 ", value) or None for value in row] for row in rows[1:]]
+
+
 class Shell:
     """A command that runs statements as they arrive, and tells the time of each."""
 
@@ -40,8 +46,7 @@ class Shell:
                 times.append(float(told.split()[1]) / 1000)
             else:
                 self.log.write(told)
-        rows = list(csv.reader(io.StringIO("".join(lines))))
-        return times[0], [[MOMENT.sub(r"\1 ", value) or None for value in row] for row in rows[1:]]
+        return times[0], rows_of("".join(lines))
 
     def ask(self, do, sql):
         """As children are asked."""

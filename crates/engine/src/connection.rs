@@ -309,7 +309,7 @@ impl Connection {
         CancelHandle { session: Arc::clone(&self.session) }
     }
 
-    /// What its statements have to say besides their results; see [`Notices::take`].
+    /// The notices of the connection's statements; see [`Notices::take`].
     ///
     /// ```
     /// let connection = gingham::Database::in_memory()?.connect();

@@ -5,6 +5,7 @@ use crate::files::float_statistics::{FloatlessReaders, without_floats};
 use crate::files::folders::FolderColumns;
 use crate::files::options::{FileFormat, ReadOptions};
 use crate::files::source::io_error;
+use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
@@ -14,6 +15,7 @@ use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
+use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, FileSource, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -26,11 +28,10 @@ use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use gingham_storage::SqlState;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 use std::collections::HashSet;
-use std::fs::File;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,11 +66,7 @@ impl ColumnarFiles {
         let looked = all.map(|path| look(path, format, &reader, &store, state).boxed());
         let looked: Vec<_> = looked.buffered(LOOKED_AT).try_collect().await?;
         let schemas: Vec<SchemaRef> = looked.iter().map(|(_, schema)| Arc::clone(schema)).collect();
-        let mut own = merged(paths, &schemas)?;
-        if format == FileFormat::Parquet && own.fields().iter().any(|field| field.data_type().is_binary()) {
-            own = with_words(&own, &paths[0])?;
-        }
-        let own = Arc::new(own);
+        let own = Arc::new(merged(paths, &schemas)?);
         let names: Vec<&str> = own.fields().iter().map(|field| field.name().as_str()).collect();
         let folders = FolderColumns::beside(&names, paths, options)?;
         let fields: Vec<_> = folders.fields().into_iter().map(Arc::new).collect();
@@ -134,7 +131,7 @@ impl TableProvider for ColumnarFiles {
 }
 
 impl ColumnarFiles {
-    /// What reads one file.
+    /// The reader of single files.
     fn source(&self, state: &dyn Session) -> DataFusionResult<Arc<dyn FileSource>> {
         if self.format == FileFormat::Arrow {
             return Ok(reader_of(self.format, state).file_source(self.schema.clone()));
@@ -151,7 +148,7 @@ impl ColumnarFiles {
     }
 }
 
-/// What finds the columns of files.
+/// The reader that finds the columns of files.
 fn reader_of(format: FileFormat, state: &dyn Session) -> Arc<dyn FormatReader> {
     match format {
         FileFormat::Arrow => Arc::new(ArrowFormat),
@@ -159,7 +156,7 @@ fn reader_of(format: FileFormat, state: &dyn Session) -> Arc<dyn FormatReader> {
     }
 }
 
-/// What the file system says of a file, and its columns.
+/// A file's place and size, and its columns.
 async fn look(
     path: PathBuf,
     format: FileFormat,
@@ -175,7 +172,15 @@ async fn look(
         return Err(unreadable(&path, format, "it has no byte in it"));
     }
     let schema = reader.infer_schema(state, store, std::slice::from_ref(&found)).await;
-    Ok((found, schema.map_err(|error| told(&path, format, error))?))
+    let mut schema = schema.map_err(|error| told(&path, format, error))?;
+    if format == FileFormat::Parquet && schema.fields().iter().any(|field| field.data_type().is_binary()) {
+        // The footer was read for the schema, and is kept.
+        let kept = state.runtime_env().cache_manager.get_file_metadata_cache();
+        let footer = DFParquetMetadata::new(store.as_ref(), &found).with_file_metadata_cache(Some(kept));
+        let footer = footer.fetch_metadata().await.map_err(|error| told(&path, format, error))?;
+        schema = Arc::new(with_words(&schema, footer.file_metadata().schema_descr()));
+    }
+    Ok((found, schema))
 }
 
 /// The columns of all files, in the order in which they are met.
@@ -191,9 +196,9 @@ fn merged(paths: &[PathBuf], schemas: &[SchemaRef]) -> Result<Schema> {
                 let text = format!(
                     "column '{}' is {} in {} and {} in {}; read the files one by one, and cast it",
                     field.name(),
-                    type_name(known),
+                    type_name(known.data_type()),
                     first.display(),
-                    type_name(field),
+                    type_name(field.data_type()),
                     path.display()
                 );
                 return Err(Error::invalid(SqlState::DatatypeMismatch, text));
@@ -203,23 +208,14 @@ fn merged(paths: &[PathBuf], schemas: &[SchemaRef]) -> Result<Schema> {
     Ok(Schema::new(fields.into_iter().map(|(field, _)| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>()))
 }
 
-/// A type as SQL writes it, where SQL can.
-fn type_name(field: &Field) -> String {
-    let known = gingham_storage::LogicalType::from_arrow(field.name(), field.data_type());
-    known.map_or_else(|_| field.data_type().to_string(), |known| known.to_string())
-}
-
 /// The schema with text for bytes that a Parquet file says to be words of an enumeration.
-fn with_words(schema: &Schema, path: &Path) -> Result<Schema> {
-    let file = File::open(path).map_err(|error| io_error(path, &error))?;
-    let found = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
-    let found = found.map_err(|error| unreadable(path, FileFormat::Parquet, &error.to_string()))?;
-    let words = word_columns(found.metadata().file_metadata().schema_descr());
+fn with_words(schema: &Schema, columns: &SchemaDescriptor) -> Schema {
+    let words = word_columns(columns);
     let field = |field: &Arc<Field>| match words.contains(field.name().as_str()) {
         true => field.as_ref().clone().with_data_type(DataType::Utf8View),
         false => field.as_ref().clone(),
     };
-    Ok(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+    Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>())
 }
 
 /// Names of a Parquet file's columns that hold words of an enumeration, which are texts.
@@ -234,13 +230,14 @@ pub(crate) fn word_columns(columns: &SchemaDescriptor) -> HashSet<&str> {
 /// An error of a reader, as one of the file where it is about that.
 fn told(path: &Path, format: FileFormat, error: DataFusionError) -> Error {
     match error {
-        DataFusionError::ParquetError(error) => unreadable(path, format, &error.to_string()),
-        DataFusionError::ArrowError(error, _) => unreadable(path, format, &error.to_string()),
+        DataFusionError::ParquetError(error) => unreadable(path, format, error),
+        DataFusionError::ArrowError(error, _) => unreadable(path, format, error),
         other => other.into(),
     }
 }
 
-fn unreadable(path: &Path, format: FileFormat, why: &str) -> Error {
-    let format = if format == FileFormat::Arrow { "Arrow" } else { "Parquet" };
+/// The error of a file that is not what its format says.
+pub(crate) fn unreadable(path: &Path, format: FileFormat, why: impl fmt::Display) -> Error {
+    let format = if format == FileFormat::Arrow { "Arrow IPC" } else { "Parquet" };
     Error::invalid(SqlState::BadCopyFileFormat, format!("{} can't be read as {format}: {why}", path.display()))
 }

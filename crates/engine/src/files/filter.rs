@@ -26,7 +26,7 @@ pub(crate) struct RecordFilter {
 }
 
 impl RecordFilter {
-    /// Those of `conditions` that can't fail and look at parsed columns alone; `None` where none does. They are conditions on rows of
+    /// A filter of the `conditions` that can't fail and look at parsed columns alone; `None` where none does. They are conditions on rows of
     /// `schema`, whose columns `outputs` are.
     pub(super) fn of(
         conditions: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>,
@@ -58,7 +58,7 @@ impl RecordFilter {
         &self.columns
     }
 
-    /// Which records are wanted, by these columns of them.
+    /// For each record whether it is wanted, by these columns.
     pub(super) fn wanted(&self, columns: Vec<ArrayRef>) -> Result<BooleanArray> {
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
         let mut wanted = BooleanArray::from(vec![true; batch.num_rows()]);

@@ -20,7 +20,7 @@ use parquet::schema::types::ColumnDescriptor;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is known of a file's columns, without what its footer says of floats.
+/// A file's statistics without those of floats.
 pub(super) fn without_floats(mut statistics: Statistics, schema: &arrow::datatypes::Schema) -> Statistics {
     for (field, known) in schema.fields().iter().zip(&mut statistics.column_statistics) {
         if field.data_type().is_floating() {

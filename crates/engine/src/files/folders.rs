@@ -73,7 +73,7 @@ impl FolderColumns {
         self.values.remove(column);
     }
 
-    /// Those of `paths` for files that have the columns `own`, with a column of the files' names where the options want it. What the
+    /// The columns of `paths` for files that have the columns `own`, with a column of the files' names where the options want it. What the
     /// files have themselves is meant where a folder is called the same.
     pub(super) fn beside(own: &[&str], paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
         let mut folders = Self::of(paths, options.hive_partitioning)?;

@@ -40,7 +40,7 @@ pub use options::{Compression, FileFormat, OptionValue, ReadOptions};
 pub(crate) use options::{GivenOption, option_name};
 
 pub(crate) use call::{FileCall, file_call, file_functions};
-pub(crate) use columnar::{ColumnarFiles, word_columns};
+pub(crate) use columnar::{ColumnarFiles, unreadable, word_columns};
 pub(crate) use exec::FileExec;
 pub(crate) use folders::FOLDER_OF_NULL;
 pub(crate) use json::Json;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 /// Bytes that a task reads of a file before others have their turn.
 const PART_BYTES: u64 = 4 << 20;
+
 /// Files that are found at a name.
 pub(crate) enum FoundFiles {
     /// Files of text.

@@ -3,7 +3,7 @@
 //! Each lane decodes a run of row groups (Parquet) or of batches (IPC files), so that lanes work at the same time and
 //! the records keep their order.
 
-use crate::files::{FileFormat, io_error, word_columns};
+use crate::files::{FileFormat, io_error, unreadable, word_columns};
 use crate::load::sink::{RecordPosition, Sink, run_lanes};
 use crate::{Error, Result};
 use arrow::array::{Array, RecordBatch};
@@ -112,7 +112,7 @@ impl Columnar {
             let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
             ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)
         };
-        let metadata = open().map_err(|error| unreadable(path, "Parquet", &error))?;
+        let metadata = open().map_err(|error| unreadable(path, FileFormat::Parquet, &error))?;
         for column in metadata.metadata().file_metadata().schema_descr().columns() {
             let foreign = match (column.logical_type_ref(), column.converted_type()) {
                 (Some(LogicalType::Uuid), _) => "UUID",
@@ -239,18 +239,18 @@ fn batches<'a>(path: &'a Path, run: &'a [Piece]) -> Result<BatchReader<'a>> {
                 .with_row_groups(run.iter().filter_map(group).collect())
                 .with_batch_size(BATCH_ROWS)
                 .build()
-                .map_err(|error| unreadable(path, "Parquet", &error))?;
-            Ok(Box::new(reader.map(move |batch| batch.map_err(|error| unreadable(path, "Parquet", &error)))))
+                .map_err(|error| unreadable(path, FileFormat::Parquet, &error))?;
+            Ok(Box::new(reader.map(move |batch| batch.map_err(|error| unreadable(path, FileFormat::Parquet, &error)))))
         }
         PieceKind::Batch(first) => {
             let mut reader = file_reader(path)?;
-            reader.set_index(*first).map_err(|error| unreadable(path, "Arrow IPC", &error))?;
+            reader.set_index(*first).map_err(|error| unreadable(path, FileFormat::Arrow, &error))?;
             let batches = reader.take(run.len());
-            Ok(Box::new(batches.map(move |batch| batch.map_err(|error| unreadable(path, "Arrow IPC", &error)))))
+            Ok(Box::new(batches.map(move |batch| batch.map_err(|error| unreadable(path, FileFormat::Arrow, &error)))))
         }
         PieceKind::Stream => {
             let batches = stream_reader(path)?;
-            Ok(Box::new(batches.map(move |batch| batch.map_err(|error| unreadable(path, "Arrow IPC", &error)))))
+            Ok(Box::new(batches.map(move |batch| batch.map_err(|error| unreadable(path, FileFormat::Arrow, &error)))))
         }
     }
 }
@@ -263,12 +263,12 @@ fn is_ipc_file(path: &Path) -> Result<bool> {
 
 fn file_reader(path: &Path) -> Result<FileReader<BufReader<File>>> {
     let file = File::open(path).map_err(|error| io_error(path, &error))?;
-    FileReader::try_new_buffered(file, None).map_err(|error| unreadable(path, "Arrow IPC", &error))
+    FileReader::try_new_buffered(file, None).map_err(|error| unreadable(path, FileFormat::Arrow, &error))
 }
 
 fn stream_reader(path: &Path) -> Result<StreamReader<BufReader<File>>> {
     let file = File::open(path).map_err(|error| io_error(path, &error))?;
-    StreamReader::try_new_buffered(file, None).map_err(|error| unreadable(path, "Arrow IPC", &error))
+    StreamReader::try_new_buffered(file, None).map_err(|error| unreadable(path, FileFormat::Arrow, &error))
 }
 
 /// Refuses columns whose bytes or text mean more than bytes or text.
@@ -288,10 +288,6 @@ fn foreign_type(path: &Path, column: &str, name: &str) -> Error {
         "{}: column '{column}' has type {name}, which a table can't store; write the file with it as VARCHAR",
         path.display()
     ))
-}
-
-fn unreadable(path: &Path, what: &str, error: &dyn std::error::Error) -> Error {
-    Error::invalid(SqlState::BadCopyFileFormat, format!("{} can't be read as {what}: {error}", path.display()))
 }
 
 /// The schema with strings and binary as views.

@@ -1,4 +1,4 @@
-//! What statements have to say besides their results.
+//! Notices: what statements say besides their results.
 
 use crate::files::{KEPT_REJECTS, Rejects};
 use gingham_storage::SqlState;
@@ -11,7 +11,7 @@ use gingham_storage::SqlState;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Its kind.
+    /// The kind of notice.
     pub sqlstate: SqlState,
     /// One sentence, or more.
     pub text: String,
@@ -36,7 +36,7 @@ impl Notices {
         Self { rejects }
     }
 
-    /// What was said since the last call, in the order in which it was said.
+    /// The notices since the last call, in the order in which they were said.
     ///
     /// ```
     /// let folder = tempfile::tempdir()?;

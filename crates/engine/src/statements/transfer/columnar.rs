@@ -8,34 +8,18 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
 /// Names that Postgres and DuckDB give to options, and DataFusion's.
 const OPTIONS: &[(&str, &str)] = &[
-    ("header", "format.has_header"),
-    ("delimiter", "format.delimiter"),
-    ("delim", "format.delimiter"),
-    ("sep", "format.delimiter"),
-    ("null", "format.null_value"),
-    ("nullstr", "format.null_value"),
-    ("quote", "format.quote"),
-    ("escape", "format.escape"),
     ("compression", "format.compression"),
-    ("dateformat", "format.date_format"),
-    ("timestampformat", "format.timestamp_format"),
     ("row_group_size", "format.max_row_group_size"),
     ("dictionary", "format.dictionary_enabled"),
 ];
 
 /// An option's value as DataFusion takes it.
-fn write_value(name: &str, value: String, is_parquet: bool) -> Result<String> {
+fn write_value(name: &str, value: String, is_parquet: bool) -> String {
     match (name, value.to_ascii_lowercase().as_str()) {
-        ("format.has_header", "true" | "on" | "yes" | "1") => Ok("true".into()),
-        ("format.has_header", "false" | "off" | "no" | "0") => Ok("false".into()),
-        ("format.has_header", _) => Err(Error::invalid(
-            SqlState::InvalidParameterValue,
-            format!("COPY TO: option 'header' is true or false, not '{value}'"),
-        )),
         // Parquet's default levels, which DataFusion wants spelt out.
-        ("format.compression", "zstd") if is_parquet => Ok("zstd(1)".into()),
-        ("format.compression", "gzip") if is_parquet => Ok("gzip(6)".into()),
-        _ => Ok(value),
+        ("format.compression", "zstd") if is_parquet => "zstd(1)".into(),
+        ("format.compression", "gzip") if is_parquet => "gzip(6)".into(),
+        _ => value,
     }
 }
 
@@ -73,7 +57,7 @@ pub(super) fn translated(options: &[(String, String)], is_parquet: bool) -> Resu
                 ));
             }
         };
-        let value = write_value(&name, value.clone(), is_parquet)?;
+        let value = write_value(&name, value.clone(), is_parquet);
         Ok((name, Value::SingleQuotedString(value)))
     };
     options.iter().map(own).collect()

@@ -107,31 +107,52 @@ fn write_all(
     mut batches: Receiver<EncodedBatch>,
 ) -> Result<()> {
     let failed = |error: io::Error| Error::from(DataFusionError::IoError(error));
-    let mut open: HashMap<String, CopyFile> = HashMap::new();
-    if let CopyFiles::File(path) = files {
+    let mut open = OpenFiles { files, compression, encoder, open: HashMap::new(), finished: HashMap::new() };
+    if let CopyFiles::File(_) = files {
         // It is there without records, too.
-        open.insert(String::new(), CopyFile::create(path, compression, encoder).map_err(failed)?);
+        open.of("").map_err(failed)?;
     }
-    let (mut batch_number, mut finished) = (0, HashMap::new());
+    let mut batch_number = 0;
     while let Some(parts) = batches.blocking_recv() {
         batch_number += 1;
         for (folder, rows) in parts {
-            if !open.contains_key(&folder) {
-                if open.len() >= OPEN_FILES {
-                    let oldest = open.iter().min_by_key(|(_, file)| file.last_batch).map(|(folder, _)| folder.clone());
-                    if let Some((folder, file)) = oldest.and_then(|oldest| open.remove_entry(&oldest)) {
-                        file.finish(encoder).map_err(failed)?;
-                        *finished.entry(folder).or_insert(0_usize) += 1;
-                    }
-                }
-                let path = files.path(&folder, finished.get(&folder).copied().unwrap_or(0)).map_err(failed)?;
-                open.insert(folder.clone(), CopyFile::create(&path, compression, encoder).map_err(failed)?);
-            }
-            if let Some(file) = open.get_mut(&folder) {
-                file.last_batch = batch_number;
-                file.write(rows, encoder).map_err(failed)?;
-            }
+            let file = open.of(&folder).map_err(failed)?;
+            file.last_batch = batch_number;
+            file.write(rows, encoder).map_err(failed)?;
         }
     }
-    open.into_values().try_for_each(|file| file.finish(encoder).map_err(failed))
+    open.open.into_values().try_for_each(|file| file.finish(encoder).map_err(failed))
+}
+
+/// The files that records are written into, one of each folder, as many as may be open.
+struct OpenFiles<'f> {
+    files: &'f CopyFiles,
+    compression: Compression,
+    encoder: &'f Encoder,
+    open: HashMap<String, CopyFile>,
+    /// How many files of a folder have ended.
+    finished: HashMap<String, usize>,
+}
+
+impl OpenFiles<'_> {
+    /// The file of a folder, a new one where none is open.
+    fn of(&mut self, folder: &str) -> io::Result<&mut CopyFile> {
+        if !self.open.contains_key(folder) {
+            self.make_room()?;
+            let path = self.files.path(folder, self.finished.get(folder).copied().unwrap_or(0))?;
+            self.open.insert(folder.to_owned(), CopyFile::create(&path, self.compression, self.encoder)?);
+        }
+        self.open.get_mut(folder).ok_or_else(|| io::Error::other("a file that was opened is not open"))
+    }
+
+    /// Ends the file that has waited longest for records, where another one would be too many.
+    fn make_room(&mut self) -> io::Result<()> {
+        if self.open.len() < OPEN_FILES {
+            return Ok(());
+        }
+        let oldest = self.open.iter().min_by_key(|(_, file)| file.last_batch).map(|(folder, _)| folder.clone());
+        let Some((folder, file)) = oldest.and_then(|oldest| self.open.remove_entry(&oldest)) else { return Ok(()) };
+        *self.finished.entry(folder).or_insert(0) += 1;
+        file.finish(self.encoder)
+    }
 }

@@ -19,7 +19,7 @@ pub(crate) struct CsvEncoder {
 /// When a value stands between quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quoting {
-    /// It has no character that would ask for them.
+    /// Values have no character that would ask for quotes.
     Never,
     /// Where it would be read as something else without them.
     Needed,

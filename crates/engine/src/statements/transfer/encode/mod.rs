@@ -37,9 +37,9 @@ pub(super) enum Encoder {
 /// Records as a file takes them.
 #[derive(Debug)]
 pub(super) enum EncodedRows {
-    /// As bytes.
+    /// Text of the records.
     Text(Vec<u8>),
-    /// As columns.
+    /// The records themselves.
     Columns(RecordBatch),
 }
 
