@@ -2,11 +2,11 @@
 
 use crate::compile::by_records::Earlier;
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
-use crate::compile::groups::{OutputColumn, key_numbers, keys_of};
+use crate::compile::groups::{OutputColumn, keys_of};
 use crate::compile::join::build_side;
 use crate::compile::joined::Joined;
 use crate::compile::not_compiled::{Compiled, NotCompiled};
-use crate::compile::translate::same_entries;
+use crate::compile::translate::{Typed, same_entries};
 use arrow::datatypes::Schema;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -110,10 +110,7 @@ impl QueryBuilder {
     ) -> Option<Earlier> {
         let keys = keys_of(aggregate);
         if self.parts_of(&keys, open, schema).is_none() {
-            let wide = self.evaluate_parts(aggregate, open, (schema, false, true));
-            if wide.is_some() {
-                return None;
-            }
+            self.evaluate_parts(aggregate, open, (schema, false, true));
         }
         let parts = self.parts_of(&keys, open, schema)?;
         let groups = key_numbers(parts.iter().map(|(_, typed)| typed), open)?;
@@ -138,4 +135,13 @@ impl Earlier {
             && (self.width, &self.calls.finishes) == (other.width, &other.calls.finishes)
             && functions(self) == functions(other)
     }
+}
+
+/// The numbers that keys may have together, NULLs among them.
+fn key_numbers<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &PipelineBuilder) -> Option<i128> {
+    keys.try_fold(1i128, |numbers, key| {
+        let (limits, nullable) = key.expression.facts(open.scope.facts()).ok()?;
+        let own = limits.max.checked_sub(limits.min)?.checked_add(1 + i128::from(nullable))?;
+        numbers.checked_mul(own)
+    })
 }

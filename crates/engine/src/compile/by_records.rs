@@ -3,7 +3,7 @@
 //! computed of it, is looked at once for a group, not for each row.
 
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
-use crate::compile::groups::{GroupParts, fits, kept, keys_of, strings_to_number};
+use crate::compile::groups::{GroupParts, kept, keys_of, strings_to_number};
 use crate::compile::translate::Typed;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
@@ -106,9 +106,6 @@ impl QueryBuilder {
         }
         let (parts, typed): (Vec<_>, Vec<_>) = self.parts_of(keys, open, schema)?.into_iter().unzip();
         let kept = kept(&typed);
-        if !fits(kept.iter().map(|key| &typed[*key]), open) {
-            return None;
-        }
         let mut aggregates = calls.aggregates.clone();
         let mut columns: Vec<Finish> = Vec::new();
         for own in &typed {

@@ -104,7 +104,7 @@ impl GroupParts {
         let finish = match &data_type {
             DataType::Float64 if argument.data_type != data_type => return None,
             DataType::Float64 if is_distinct => {
-                let different = self.gather(Gathering::Different { summed: true }, vec![argument.expression], filter);
+                let different = self.gather(Gathering::DistinctFloats, vec![argument.expression], filter);
                 Finish::Moment(different, Moment::Sum)
             }
             DataType::Float64 => Finish::Value(self.compute(Function::FloatSum, Some(argument.expression), filter)),
@@ -138,7 +138,7 @@ impl GroupParts {
                 let floats = integer.is_none();
                 let (sum, count) = match integer {
                     None if is_distinct => {
-                        let what = Gathering::Different { summed: true };
+                        let what = Gathering::DistinctFloats;
                         let different = self.gather(what, vec![argument.expression], filter);
                         (Finish::Moment(different, Moment::Sum), Finish::Counted(different))
                     }

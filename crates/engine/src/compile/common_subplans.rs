@@ -113,14 +113,14 @@ impl CompiledFunction {
             && self.columns.iter().zip(&other.columns).all(|(own, other)| own.is_like(other));
         columns
             && self.constants == other.constants
-            && nameless(self.expression.as_ref()) == nameless(other.expression.as_ref())
+            && nameless(&self.expression) == nameless(&other.expression)
             && types(&self.schema).eq(types(&other.schema))
     }
 }
 
 /// An expression in which columns are known by their places alone: what a statement names twice has other names there.
-fn nameless(expression: Option<&Arc<dyn PhysicalExpr>>) -> Option<Arc<dyn PhysicalExpr>> {
-    let nameless = Arc::clone(expression?).transform(|part| {
+fn nameless(expression: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+    let nameless = Arc::clone(expression).transform(|part| {
         let Some(column) = part.downcast_ref::<Column>() else { return Ok(Transformed::no(part)) };
         let nameless: Arc<dyn PhysicalExpr> = Arc::new(Column::new("", column.index()));
         Ok(Transformed::yes(nameless))

@@ -19,7 +19,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
-use gingham_execution::{Computed, Expression, Field, InternedStrings, Limits, Source};
+use gingham_execution::{Computed, Expression, Field, Limits, Source};
 use gingham_storage::{LogicalType, ValueClass};
 use std::sync::Arc;
 
@@ -77,34 +77,6 @@ impl QueryBuilder {
         }
         // Sums of floats need to know where these lie, which is known of rows that are there.
         if floats { self.settle(open) } else { Ok(()) }
-    }
-
-    /// One number for several keys of groups, for those whose ranges are too wide for one of their digits.
-    pub(super) fn number_of_keys(
-        &mut self,
-        open: &mut PipelineBuilder,
-        keys: &[Arc<dyn PhysicalExpr>],
-        schema: &Schema,
-    ) -> Option<Expression> {
-        let all = |open: &PipelineBuilder| open.scope.translate_all(keys, schema).ok();
-        let is_at_hand =
-            |typed: &Typed| typed.trace.records.is_none() && matches!(place(open, &typed.expression), Some(Ok(_)));
-        if !open.steps.is_empty() || !all(open)?.iter().all(is_at_hand) {
-            for (key, typed) in keys.iter().zip(all(open)?).filter(|(key, _)| !key.is::<Column>()) {
-                open.scope.know(Arc::clone(key), typed);
-            }
-            self.settle(open).ok()?;
-        }
-        let (mut columns, mut arguments, mut fields) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, typed) in all(open)?.into_iter().enumerate() {
-            arguments.push(place(open, &typed.expression)?.ok()?);
-            let Typed { data_type, entries, trace, .. } = typed;
-            fields.push(ArrowField::new("", data_type.clone(), true));
-            columns.push(OutputColumn { data_type, how: OutputSource::Column(number), entries, trace });
-        }
-        let schema = Arc::new(Schema::new(fields));
-        self.functions.push(CompiledFunction { expression: None, schema, columns, constants: Vec::new() });
-        Some(self.add_computed(open, arguments, InternedStrings::LIMITS))
     }
 
     /// Adds a column that the last function computes.
@@ -190,7 +162,7 @@ pub(super) fn text_function(
     let schema = Arc::new(Schema::new(vec![ArrowField::new("", data_type.clone(), true)]));
     let columns = vec![OutputColumn { data_type, how: OutputSource::Column(0), entries, trace }];
     let itself: Arc<dyn PhysicalExpr> = Arc::new(Column::new("", 0));
-    Some((CompiledFunction { expression: Some(itself), schema, columns, constants: Vec::new() }, vec![expression]))
+    Some((CompiledFunction { expression: itself, schema, columns, constants: Vec::new() }, vec![expression]))
 }
 
 /// The columns that an expression is over, each once.
@@ -226,7 +198,7 @@ fn of_columns(
         Ok(Transformed::yes(renumbered))
     });
     let expression = renumbered.ok()?.data;
-    let (expression, schema) = (Some(expression), Arc::new(Schema::new(fields)));
+    let schema = Arc::new(Schema::new(fields));
     Some((CompiledFunction { expression, schema, columns, constants: Vec::new() }, arguments))
 }
 

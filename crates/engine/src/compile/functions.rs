@@ -8,7 +8,6 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, RecordBatch, Recor
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, SchemaRef};
-use arrow::row::{RowConverter, SortField};
 use datafusion::physical_expr::PhysicalExpr;
 use gingham_execution::{
     Column, Compute, Error as ExecutionError, InternedStrings, Limits, Memory, Rows, Values, ordered,
@@ -26,9 +25,8 @@ const LARGEST: i64 = 1 << 60;
 /// An expression and what its columns are.
 #[derive(Debug, Clone)]
 pub(super) struct CompiledFunction {
-    /// Without one, the result is a number for all of the columns together, NULLs equal to each other.
-    pub(super) expression: Option<Arc<dyn PhysicalExpr>>,
-    /// The columns that it counts.
+    pub(super) expression: Arc<dyn PhysicalExpr>,
+    /// The columns that it is over.
     pub(super) schema: SchemaRef,
     /// What they are, each of the argument with its number.
     pub(super) columns: Vec<OutputColumn>,
@@ -71,52 +69,30 @@ impl RunningFunction {
         columns.iter().zip(schema.fields()).map(argument).collect()
     }
 
-    /// What an expression gives for these columns.
-    fn evaluated(
-        &self,
-        expression: &Arc<dyn PhysicalExpr>,
-        columns: Vec<ArrayRef>,
-        rows: usize,
-    ) -> gingham_execution::Result<ArrayRef> {
+    /// What the expression gives for records with these arguments.
+    fn evaluated(&self, arguments: &[Column], rows: usize) -> gingham_execution::Result<ArrayRef> {
+        let columns = self.columns(arguments, rows)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.function.schema), columns, &options);
         let batch = batch.map_err(|error| left(&error))?;
-        let results = expression.evaluate(&batch).and_then(|results| results.into_array(rows));
+        let results = self.function.expression.evaluate(&batch).and_then(|results| results.into_array(rows));
         results.map_err(|error| left(&error))
     }
 }
 
 impl Compute for RunningFunction {
     fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> gingham_execution::Result<Column> {
-        let columns = self.columns(arguments, rows)?;
-        match &self.function.expression {
-            Some(expression) => integers(&self.evaluated(expression, columns, rows)?, &self.strings, memory),
-            None => together(&columns, &self.strings, memory),
-        }
+        integers(&self.evaluated(arguments, rows)?, &self.strings, memory)
     }
 
     fn texts(&self, arguments: &[Column], rows: usize) -> gingham_execution::Result<BinaryViewArray> {
-        let columns = self.columns(arguments, rows)?;
-        let Some(expression) = &self.function.expression else {
-            return Err(ExecutionError::Internal("strings of a function without an expression".to_owned()));
-        };
-        let texts = cast(&self.evaluated(expression, columns, rows)?, &DataType::BinaryView);
+        let texts = cast(&self.evaluated(arguments, rows)?, &DataType::BinaryView);
         Ok(texts.map_err(|error| left(&error))?.as_binary_view().clone())
     }
 
     fn numbers(&self, texts: &[Option<&[u8]>], memory: &dyn Memory) -> gingham_execution::Result<Vec<Option<u32>>> {
         self.strings.numbers(texts.iter().copied(), memory)
     }
-}
-
-/// Numbers of rows: equal ones for rows whose columns are equal.
-fn together(columns: &[ArrayRef], strings: &InternedStrings, memory: &dyn Memory) -> gingham_execution::Result<Column> {
-    let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
-    let rows = RowConverter::new(fields).and_then(|converter| converter.convert_columns(columns));
-    let rows = rows.map_err(|error| left(&error))?;
-    let numbers = strings.numbers(rows.iter().map(|row| Some(row.data())), memory)?;
-    let values = numbers.into_iter().map(|number| number.unwrap_or_default().into()).collect();
-    Ok(Column { values: Values::Short(values), valid: None })
 }
 
 /// An error of DataFusion's: which one it is, and whether the query has it at all, the operators that were replaced know.

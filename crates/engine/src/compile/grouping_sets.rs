@@ -6,7 +6,7 @@
 
 use crate::compile::by_records::merged;
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
-use crate::compile::groups::{GroupParts, OutputColumn, OutputSource, fits, key_numbers, keys_of};
+use crate::compile::groups::{GroupParts, OutputColumn, OutputSource, keys_of};
 use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
@@ -14,11 +14,6 @@ use datafusion::logical_expr::Aggregate as LogicalAggregate;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use gingham_execution::{Aggregation, Expression, Finish, Function, Limits, Source};
 use std::collections::HashMap;
-
-/// Bits of the number that the keys of a group are together.
-const KEY_BITS: u32 = 62;
-/// And those at least that are left for the numbers of a string.
-const FEWEST_BITS: u32 = 16;
 
 /// Groups by all keys.
 struct Finest {
@@ -95,12 +90,6 @@ impl QueryBuilder {
         let strings: Vec<_> = keys.iter().filter(|key| has_no_number(open, key)).cloned().collect();
         self.compute(open, &strings, schema)?;
         let typed = open.scope.translate_all(&keys, schema)?;
-        if !fits(typed.iter(), open) {
-            narrow_numbers(&typed, open);
-            if !fits(typed.iter(), open) {
-                return Err(NotCompiled::new("grouping sets of keys that have no number together"));
-            }
-        }
         for (number, Typed { expression, data_type, entries, trace }) in typed.into_iter().enumerate() {
             let trace = Trace { numbered: trace.numbered, ..Trace::default() };
             parts.keys.push(expression);
@@ -147,29 +136,6 @@ impl QueryBuilder {
             columns.push(Some(typed));
         }
         Ok(self.over(Source::Rows(own), own, columns))
-    }
-}
-
-/// Expects no more strings than leave the keys a number together. Where there are more, the query is left to DataFusion.
-fn narrow_numbers(keys: &[Typed], open: &mut PipelineBuilder) {
-    let (numbered, others): (Vec<&Typed>, Vec<&Typed>) = keys.iter().partition(|key| key.trace.numbered);
-    let bits = |key: &&Typed| {
-        let numbers = key_numbers(std::iter::once(*key), open);
-        numbers.map_or(KEY_BITS, |numbers| i128::BITS - numbers.leading_zeros())
-    };
-    let left = KEY_BITS.saturating_sub(others.iter().map(bits).sum());
-    let each = left / (numbered.len().max(1) as u32);
-    if each < FEWEST_BITS {
-        return;
-    }
-    for key in numbered {
-        let Expression::Column(column) = key.expression else { continue };
-        let place =
-            open.fields[column].column.checked_sub(open.source_columns).filter(|_| open.fields[column].input == 0);
-        if let Some(computed) = place.and_then(|place| open.computed.get_mut(place)) {
-            computed.limits = Limits { min: 0, max: (1 << each) - 2 };
-            open.scope.set_facts(column, (computed.limits, true));
-        }
     }
 }
 

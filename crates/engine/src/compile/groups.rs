@@ -92,14 +92,13 @@ impl QueryBuilder {
         Ok(self.over(Source::Rows(pipeline), pipeline, columns))
     }
 
-    /// Makes columns of what an aggregation is over and pipelines can't compute, and numbers of strings that have none. Gives
-    /// the number of all keys together, where these have one.
+    /// Makes columns of what an aggregation is over and pipelines can't compute, and numbers of strings that have none.
     pub(super) fn evaluate_parts(
         &mut self,
         aggregate: &AggregateExec,
         open: &mut PipelineBuilder,
         (schema, is_last, has_calls): (&Schema, bool, bool),
-    ) -> Option<Expression> {
+    ) {
         self.evaluate_arguments(aggregate, open, (schema, has_calls));
         let keys = keys_of(aggregate);
         // A number of a string no longer stands for its record: other keys may not follow from it then.
@@ -111,20 +110,9 @@ impl QueryBuilder {
             let before = open.clone();
             if self.compute(open, &strings, schema).is_err() {
                 *open = before;
-                return None;
+                return;
             }
         }
-        let typed = open.scope.translate_all(&keys, schema).ok()?;
-        let kept = kept(&typed);
-        if fits(kept.iter().map(|key| &typed[*key]), open) {
-            return None;
-        }
-        let (before, kept) = (open.clone(), kept.into_iter().map(|key| Arc::clone(&keys[key])).collect::<Vec<_>>());
-        let together = self.number_of_keys(open, &kept, schema);
-        if together.is_none() {
-            *open = before;
-        }
-        together
     }
 
     /// Makes columns of what an aggregation is over and pipelines can't compute, its keys alone where the calls are there.
@@ -217,9 +205,9 @@ impl QueryBuilder {
     pub(super) fn aggregate(&mut self, first: &AggregateExec, is_last: bool) -> Compiled<Grouped> {
         let schema = first.input_schema();
         let (mut open, earlier) = self.rows_to_group(first, (&schema, is_last))?;
-        let together = self.evaluate_parts(first, &mut open, (&schema, is_last, earlier.is_some()));
+        self.evaluate_parts(first, &mut open, (&schema, is_last, earlier.is_some()));
         let mut parts = self.parts(&open, earlier.as_ref())?;
-        let needs_uniqueness_check = parts.add_keys(first, (&open, together), &schema)?;
+        let needs_uniqueness_check = parts.add_keys(first, &open, &schema)?;
         match earlier {
             Some(earlier) => earlier.show(&mut parts),
             None => self.add_calls(first, &open, (&schema, &mut parts))?,
@@ -309,15 +297,12 @@ impl GroupParts {
     fn add_keys(
         &mut self,
         aggregate: &AggregateExec,
-        (open, together): (&PipelineBuilder, Option<Expression>),
+        open: &PipelineBuilder,
         schema: &Schema,
     ) -> Compiled<Vec<usize>> {
         let keys = open.scope.translate_all(&keys_of(aggregate), schema);
         let keys = keys.map_err(|why| NotCompiled::new(format!("a key that has no codes: {why}")))?;
-        // What has one number for all keys has the same of each in all records.
-        let kept = if together.is_some() { Vec::new() } else { kept(&keys) };
-        self.traces.extend(together.iter().map(|_| Trace::default()));
-        self.keys.extend(together);
+        let kept = kept(&keys);
         let mut needs_uniqueness_check = Vec::new();
         for (number, key) in keys.into_iter().enumerate() {
             let finish = if kept.contains(&number) {
@@ -371,10 +356,8 @@ pub(super) fn strings_to_number(
 ) -> Vec<Arc<dyn PhysicalExpr>> {
     let typed = open.scope.translate_all(keys, schema).ok();
     let Some(typed) = typed else { return Vec::new() };
-    let kept = kept(&typed);
-    let are_wide = !fits(kept.iter().map(|key| &typed[*key]), open);
-    let is_left = |records: &RecordColumn| are_wide || !is_last || !records.are_nearly_unique();
-    let left = kept.into_iter().filter(|key| typed[*key].trace.records.as_ref().is_some_and(is_left));
+    let is_left = |records: &RecordColumn| !is_last || !records.are_nearly_unique();
+    let left = kept(&typed).into_iter().filter(|key| typed[*key].trace.records.as_ref().is_some_and(is_left));
     let mut strings: Vec<_> = left.map(|key| Arc::clone(&keys[key])).collect();
     let distinct = aggregate.aggr_expr().iter().filter(|call| call.is_distinct() && !is_text(call));
     for argument in distinct.flat_map(|call| call.expressions()) {
@@ -384,20 +367,6 @@ pub(super) fn strings_to_number(
         }
     }
     strings
-}
-
-/// Whether some keys are digits of one number: fewer than 2^63 together.
-pub(super) fn fits<'t>(keys: impl Iterator<Item = &'t Typed>, open: &PipelineBuilder) -> bool {
-    key_numbers(keys, open).is_some_and(|numbers| numbers < i64::MAX.into())
-}
-
-/// The numbers that keys may have together, NULLs among them.
-pub(super) fn key_numbers<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &PipelineBuilder) -> Option<i128> {
-    keys.try_fold(1i128, |numbers, key| {
-        let (limits, nullable) = key.expression.facts(open.scope.facts()).ok()?;
-        let own = limits.max.checked_sub(limits.min)?.checked_add(1 + i128::from(nullable))?;
-        numbers.checked_mul(own)
-    })
 }
 
 impl RecordColumn {

@@ -184,11 +184,6 @@ impl ColumnScope {
         self.facts.extend_from_slice(facts);
     }
 
-    /// Other facts of one of the pipeline's columns.
-    pub(super) fn set_facts(&mut self, column: usize, facts: (Limits, bool)) {
-        self.facts[column] = facts;
-    }
-
     /// Records at most, as far as is known.
     pub(super) fn rows(&self) -> u64 {
         self.rows

@@ -30,7 +30,7 @@ pub(crate) mod trial;
 
 use crate::codegen::trial::Trial;
 use crate::data::source::Vector;
-use crate::operators::aggregate::{Plan, States};
+use crate::operators::aggregate::{Plan, States, interleave};
 use crate::program::stage::Stage;
 use crate::{Error, Mode, Result};
 use code::{Code, LoopEntry};
@@ -121,7 +121,9 @@ pub(crate) struct Spent {
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     gathered: Vec<Vec<i64>>,
-    numbers: Vec<i64>,
+    /// The words of the records' keys, by word and by record, and the places of their groups.
+    keys: Vec<Vec<i64>>,
+    words: Vec<u64>,
     places: Vec<u64>,
     passed: Vec<u32>,
 }
@@ -253,7 +255,7 @@ impl Loops {
         states: &mut States,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let Scratch { gathered, numbers, places, passed } = scratch;
+        let Scratch { gathered, keys, words, places, passed } = scratch;
         self.gather(&plan.stage, vector, gathered)?;
         let mut frame = Frame::of_stage(&plan.stage, &self.variant, vector, gathered)?;
         let Some(second) = self.second else {
@@ -262,12 +264,12 @@ impl Loops {
             unsafe { self.code.call(self.first, &frame)? };
             return Ok(());
         };
-        frame.stage(std::slice::from_mut(numbers), passed)?;
+        keys.resize_with(plan.width(), Vec::new);
+        frame.stage(keys, passed)?;
         // SAFETY: the staging vectors are borrowed here and were not touched since.
         let rows = unsafe { self.code.call(self.first, &frame)? };
-        places.clear();
-        places.extend(numbers[..rows].iter().map(|number| *number as u64));
-        states.places(places)?;
+        interleave(keys.iter().map(|word| &word[..rows]), rows, words);
+        states.find(words, places)?;
         frame.resume(rows, places);
         frame.words(states);
         // SAFETY: neither the states, which have grown before, nor the staging vectors were touched since.

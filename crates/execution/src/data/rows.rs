@@ -73,7 +73,8 @@ impl Values {
         }
     }
 
-    fn widened(self) -> Vec<i128> {
+    /// In 128 bits each.
+    pub(crate) fn widened(self) -> Vec<i128> {
         match self {
             Self::Short(values) => values.into_iter().map(i128::from).collect(),
             Self::Wide(values) => values,

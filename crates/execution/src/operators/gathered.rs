@@ -1,10 +1,10 @@
 //! What the threads of a pipeline gathered: rows in pieces, one for each morsel, put together in the order of the morsels as
 //! whatever comes next reads them.
 
-use crate::Result;
 use crate::data::relation::{Parts, Relation, present, view};
 use crate::data::rows::{Column, Rows, Values};
 use crate::schedule::helpers::Helpers;
+use crate::{Error, Result};
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 use gingham_storage::huge_vec;
@@ -20,8 +20,8 @@ pub(crate) struct Chunk {
 pub(crate) enum GatheredRows {
     /// As outputs of its last stage.
     Chunks(Chunks),
-    /// As columns.
-    Rows(Rows),
+    /// As columns, in pieces one behind the other.
+    Rows(Vec<Rows>),
 }
 
 /// Outputs by morsel.
@@ -68,14 +68,19 @@ impl GatheredRows {
     pub(crate) fn rows(&self) -> usize {
         match self {
             Self::Chunks(chunks) => chunks.rows,
-            Self::Rows(rows) => rows.rows,
+            Self::Rows(pieces) => length(pieces),
         }
     }
 
     /// As columns; what is new memory is asked for.
     pub(crate) fn into_rows(self, grow: impl Fn(usize) -> Result<()>, helpers: &Helpers<'_>) -> Result<Rows> {
         match self {
-            Self::Rows(rows) => Ok(rows),
+            Self::Rows(mut pieces) if pieces.len() == 1 => Ok(pieces.swap_remove(0)),
+            Self::Rows(pieces) => {
+                let rows = joined(pieces, helpers)?;
+                grow(rows.bytes())?;
+                Ok(rows)
+            }
             Self::Chunks(chunks) => {
                 let rows = chunks.into_rows(helpers)?;
                 grow(rows.bytes())?;
@@ -87,12 +92,71 @@ impl GatheredRows {
     /// As the input of later pipelines; what is new memory is asked for.
     pub(crate) fn into_relation(self, grow: impl Fn(usize) -> Result<()>, helpers: &Helpers<'_>) -> Result<Relation> {
         let relation = match self {
-            Self::Rows(rows) => Relation::new(&rows)?,
+            Self::Rows(pieces) => relation(pieces, helpers)?,
             Self::Chunks(chunks) => chunks.into_relation(helpers)?,
         };
         grow(relation.bytes())?;
         Ok(relation)
     }
+}
+
+fn length(pieces: &[Rows]) -> usize {
+    pieces.iter().map(|piece| piece.rows).sum()
+}
+
+/// Columns that are in pieces, each of the same length and with as many columns.
+fn joined(pieces: Vec<Rows>, helpers: &Helpers<'_>) -> Result<Rows> {
+    let (rows, count) = (length(&pieces), pieces.first().map_or(0, |piece| piece.columns.len()));
+    let column = move |number: usize| {
+        let columns = || pieces.iter().map(|piece| &piece.columns[number]);
+        let short = columns().map(short).collect::<Option<Vec<&[i64]>>>();
+        let values = match short {
+            Some(pieces) => {
+                let mut values = huge_vec(rows);
+                pieces.into_iter().for_each(|piece| values.extend_from_slice(piece));
+                Values::Short(values)
+            }
+            None => Values::Wide(columns().flat_map(|column| column.values.clone().widened()).collect()),
+        };
+        Column { values, valid: valid(&pieces, number) }
+    };
+    Ok(Rows { rows, columns: helpers.each(count, helpers.threads(rows * count), column)? })
+}
+
+/// Columns that are in pieces as a relation.
+fn relation(pieces: Vec<Rows>, helpers: &Helpers<'_>) -> Result<Relation> {
+    let (rows, count) = (length(&pieces), pieces.first().map_or(0, |piece| piece.columns.len()));
+    if pieces.iter().flat_map(|piece| &piece.columns).any(|column| short(column).is_none()) {
+        return Err(Error::Unsupported("integers of more than 64 bits between pipelines".to_owned()));
+    }
+    let present = present(rows)?;
+    let column = move |number: usize| {
+        let values = pieces.iter().filter_map(|piece| short(&piece.columns[number])).collect();
+        view(&Parts { pieces: values, valid: valid(&pieces, number) }, rows, &present)
+    };
+    Ok(Relation::of_views(rows, helpers.each(count, helpers.threads(rows * count), column)?))
+}
+
+fn short(column: &Column) -> Option<&[i64]> {
+    match &column.values {
+        Values::Short(values) => Some(values),
+        Values::Wide(_) => None,
+    }
+}
+
+/// Where a column of all pieces has a value; `None` when it always has.
+fn valid(pieces: &[Rows], column: usize) -> Option<BooleanBuffer> {
+    let valid = || pieces.iter().map(|piece| (piece.rows, &piece.columns[column].valid));
+    valid().any(|(_, valid)| valid.is_some()).then(|| {
+        let mut bits = BooleanBufferBuilder::new(length(pieces));
+        for (rows, valid) in valid() {
+            match valid {
+                Some(valid) => bits.append_buffer(valid),
+                None => bits.append_n(rows, true),
+            }
+        }
+        bits.finish()
+    })
 }
 
 /// Chunks one behind the other, as columns.

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::data::limits::Limits;
 use crate::data::source::{Records, Vector, VectorInput};
 use crate::error::Error;
-use crate::operators::aggregate::{Plan, SlotKind, States, add_wide};
+use crate::operators::aggregate::{Plan, SlotKind, States, add_wide, interleave};
 use crate::program::expression::{Arithmetic, Comparison};
 use crate::program::float;
 use crate::program::stage::Stage;
@@ -22,6 +22,8 @@ pub(crate) struct Interpreter {
     passed: Vec<u32>,
     /// Their rows, by input.
     rows: Vec<Vec<u32>>,
+    /// The words of the records' keys, and the places of their groups.
+    words: Vec<u64>,
     places: Vec<u64>,
 }
 
@@ -30,7 +32,7 @@ impl Interpreter {
     pub(crate) fn new(stage: &Stage) -> Self {
         let steps = stage.program.steps().len();
         let (short, wide) = (vec![Vec::new(); steps], vec![Vec::new(); steps]);
-        Self { short, wide, passed: Vec::new(), rows: Vec::new(), places: Vec::new() }
+        Self { short, wide, passed: Vec::new(), rows: Vec::new(), words: Vec::new(), places: Vec::new() }
     }
 
     /// Adds the records of a vector to the states of their groups.
@@ -216,9 +218,9 @@ impl Interpreter {
 
     /// Adds each record to its group's words.
     fn update(&mut self, plan: &Plan, rows: usize, states: &mut States) -> Result<()> {
-        self.places.clear();
-        self.places.extend(self.short[plan.stage.outputs[0]].iter().map(|number| *number as u64));
-        states.places(&mut self.places)?;
+        let columns = plan.stage.outputs.iter().map(|output| self.short[*output].as_slice());
+        interleave(columns, rows, &mut self.words);
+        states.find(&self.words, &mut self.places)?;
         let words = states.words_mut();
         for slot in &plan.slots {
             let starts = self.places.iter().map(|place| *place as usize * plan.stride + slot.word);

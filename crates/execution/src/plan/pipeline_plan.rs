@@ -13,6 +13,7 @@ use crate::program::stage::{ColumnUse, Stage, StageBuilder, used_by};
 use crate::program::steps::Builder;
 use crate::{Error, Expression, JoinKind, Limits, Result};
 use gingham_kernels::key_table::Probing;
+use std::sync::Arc;
 
 /// What is known of the inputs of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,13 +113,13 @@ pub(crate) enum PipelineEnd {
         columns: Vec<(usize, Option<usize>)>,
     },
     Aggregate {
-        plan: Plan,
+        plan: Arc<Plan>,
         /// States lie in an array, else a hash table finds them.
         array: bool,
         /// There is a boundary before the update.
         split: bool,
         /// Groups that do not fulfil it are no rows.
-        having: Option<Box<Having>>,
+        having: Option<Arc<Having>>,
     },
     /// The last level is the end.
     Marks,
@@ -375,7 +376,7 @@ impl StagePlanner<'_> {
                 let aggregation = Aggregation { filter: self.waiting.take(), ..aggregation.clone() };
                 let Scope { fields, facts } = &self.scope;
                 let columns = fields.iter().zip(facts).map(|(field, facts)| (*field, facts.0, facts.1));
-                let plan = Plan::new(&aggregation, columns, self.rows)?;
+                let plan = Arc::new(Plan::new(&aggregation, columns, self.rows)?);
                 let array = States::is_array(&plan, self.given.likely.saturating_mul(UNSURE).min(self.given.rows));
                 let split = self.given.stages.cut == Cut::EveryStep;
                 let having = match having {
@@ -384,7 +385,7 @@ impl StagePlanner<'_> {
                         let facts = finishes
                             .iter()
                             .map(|finish| finish.facts(keys, aggregates, (&self.scope.facts, self.rows)));
-                        Some(Box::new(Having::new(having, finishes, &facts.collect::<Result<Vec<_>>>()?)?))
+                        Some(Arc::new(Having::new(having, finishes, &facts.collect::<Result<Vec<_>>>()?)?))
                     }
                     None => None,
                 };

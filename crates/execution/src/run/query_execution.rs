@@ -6,8 +6,7 @@ use crate::codegen::cache::CodeCache;
 use crate::data::memory::Memory;
 use crate::data::relation::Relation;
 use crate::data::rows::Rows;
-use crate::operators::aggregate;
-use crate::operators::aggregate::{MorselGroups, States};
+use crate::operators::aggregate::{Ending, MorselGroups, States};
 use crate::operators::gathered::{Chunk, Chunks, GatheredRows};
 use crate::operators::join::JoinTable;
 use crate::operators::join::TableChoice;
@@ -258,7 +257,7 @@ impl QueryExecution {
         let helpers = Helpers::of(&self.pool, &self.share, self.workers);
         let own = rows.rows();
         let rows = match self.pipeline(number).behind {
-            Some(first) => GatheredRows::Rows(self.behind(first, rows.into_rows(grow, &helpers)?)?),
+            Some(first) => GatheredRows::Rows(vec![self.behind(first, rows.into_rows(grow, &helpers)?)?]),
             None => rows,
         };
         let next = self.prepared.query.pipelines.get(number + 1);
@@ -274,7 +273,7 @@ impl QueryExecution {
         } else {
             let sorted = Pipeline::sorted(&self.prepared.query.pipelines, number);
             let rows = match sorted {
-                Some(column) => GatheredRows::Rows(self.sorted(rows.into_rows(grow, &helpers)?, column, &helpers)?),
+                Some(column) => GatheredRows::Rows(vec![self.sorted(rows.into_rows(grow, &helpers)?, column, &helpers)?]),
                 None => rows,
             };
             let relation = rows.into_relation(grow, &helpers)?;
@@ -401,6 +400,7 @@ impl PipelineExecution {
             mode,
             isa,
             morsels: count,
+            table_bytes: States::table_bytes(run.prepared.caches, run.workers),
             enough,
             begun,
             taken,
@@ -471,21 +471,25 @@ impl PipelineExecution {
                 self.run.leave(self.number, self.began(), rows, marks)
             }
             (PipelineEnd::Aggregate { plan, array, having, .. }, Sink::Aggregate { columns, .. }) => {
-                let mut merged: Option<States> = None;
-                for ended in ended {
-                    let LocalSinkState::States(states) = ended else { continue };
-                    match &mut merged {
-                        None => merged = Some(*states),
-                        Some(merged) => merged.merge(plan, *states)?,
-                    }
+                let states = ended.filter_map(|ended| match ended {
+                    LocalSinkState::States(states) => Some(*states),
+                    LocalSinkState::Rows { .. } | LocalSinkState::Marks => None,
+                });
+                let mut states: Vec<States> = states.collect();
+                if states.is_empty() {
+                    states.push(States::new(plan, *array));
                 }
-                let mut states = merged.unwrap_or_else(|| States::new(plan, *array));
-                let having = having.as_deref().map(|having| (having, self.course.isa));
-                states.end_apart((&self.run.given.functions, &*self.run.memory))?;
-                states.settle(plan, having)?;
-                let rows = aggregate::rows(plan, &states, columns, having, &self.course.place, |bytes| {
-                    self.run.memory.grow(bytes)
-                })?;
+                let ending = Arc::new(Ending {
+                    plan: Arc::clone(plan),
+                    having: having.clone(),
+                    columns: columns.clone(),
+                    isa: self.course.isa,
+                    place: self.course.place.clone(),
+                    memory: Arc::clone(&self.run.memory),
+                    stopped: Arc::clone(&self.run.stopped),
+                });
+                let helpers = Helpers::of(&self.run.pool, &self.run.share, self.run.workers);
+                let rows = ending.rows(states, (&self.run.given.functions, &*self.run.memory), &helpers)?;
                 self.run.leave(self.number, self.began(), GatheredRows::Rows(rows), marks)
             }
             (PipelineEnd::Marks, _) => {

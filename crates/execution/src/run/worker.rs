@@ -43,6 +43,8 @@ pub(crate) struct PipelineContext {
     pub(crate) mode: Mode,
     pub(crate) isa: Isa,
     pub(crate) morsels: usize,
+    /// Bytes of a thread's hash table of groups that stay in the cache.
+    pub(crate) table_bytes: usize,
     /// Rows of a morsel that suffice.
     pub(crate) enough: Option<usize>,
     /// Morsels begun, and records in them.
@@ -79,9 +81,9 @@ pub(crate) struct PipelineWorker {
     scratch: Scratch,
     outputs: Vec<Vec<i64>>,
     passed: Vec<u32>,
-    numbers: [Vec<i64>; 2],
-    apart: Vec<Vec<i64>>,
-    places: Vec<u64>,
+    /// What a stage beside the last one gave: outputs, and of these the words of what counts.
+    gathered: Vec<Vec<i64>>,
+    words: Vec<u64>,
 }
 
 /// What a thread has gathered.
@@ -160,7 +162,7 @@ impl PipelineWorker {
                 } else {
                     asked = if *array { (plan.groups() as usize + 1) * plan.state_bytes() } else { 0 };
                     course.memory.grow(asked)?;
-                    States::new(plan, *array)
+                    States::new(plan, *array).within(course.table_bytes)
                 };
                 (Runner::new(&plan.stage), 1, LocalSinkState::States(Box::new(states)))
             }
@@ -174,15 +176,12 @@ impl PipelineWorker {
         let (scratch, passed) = (Scratch::default(), Vec::new());
         let outputs = vec![Vec::new(); outputs];
         let marks = course.no_marks();
-        let (beside, apart) = match end {
-            PipelineEnd::Aggregate { plan, .. } => {
-                let apart = plan.apart.as_ref().map_or(0, |apart| apart.part.outputs.len());
-                (plan.beside().map(Runner::new).collect(), vec![Vec::new(); apart])
-            }
-            _ => (Vec::new(), Vec::new()),
+        let beside = match end {
+            PipelineEnd::Aggregate { plan, .. } => plan.beside().map(Runner::new).collect(),
+            _ => Vec::new(),
         };
-        let (numbers, places) = (Default::default(), Vec::new());
-        Ok(Self { levels, last, beside, ended, marks, bytes: asked, scratch, outputs, passed, numbers, apart, places })
+        let (gathered, words) = (Vec::new(), Vec::new());
+        Ok(Self { levels, last, beside, ended, marks, bytes: asked, scratch, outputs, passed, gathered, words })
     }
 
     /// Takes the qualifying records of a morsel: `tids`, or the first `rows`. Gives the rows that came of them.
@@ -509,7 +508,7 @@ impl PipelineWorker {
 
     /// A vector before the last stage.
     fn end(&mut self, course: &PipelineContext, vector: &Vector<'_>) -> Result<()> {
-        let Self { last, beside, ended, scratch, outputs, passed, numbers, apart, places, .. } = self;
+        let Self { last, beside, ended, scratch, outputs, passed, gathered, words, .. } = self;
         let stage = StageId::end(self.levels.len());
         match (&course.ready.end, ended) {
             (PipelineEnd::Rows { part, .. }, LocalSinkState::Rows { now, .. }) => {
@@ -550,13 +549,15 @@ impl PipelineWorker {
                 let mut beside = (0..).map(|number| stage.beside(number)).zip(beside);
                 for (set, (distinct, (stage, runner))) in plan.distinct.iter().zip(&mut beside).enumerate() {
                     let site = (course, stage);
-                    runner.emit(site, &distinct.part, vector, scratch, passed, numbers)?;
-                    Distinct::counted(numbers, places);
-                    states.gather(set, places)?;
+                    gathered.resize_with(distinct.part.outputs.len(), Vec::new);
+                    runner.emit(site, &distinct.part, vector, scratch, passed, gathered)?;
+                    Distinct::counted(gathered, words);
+                    states.gather(set, words)?;
                 }
                 if let (Some(plan), Some((stage, runner))) = (&plan.apart, beside.next()) {
-                    runner.emit((course, stage), &plan.part, vector, scratch, passed, apart)?;
-                    states.gather_apart(plan, apart, (&course.functions, &*course.memory))?;
+                    gathered.resize_with(plan.part.outputs.len(), Vec::new);
+                    runner.emit((course, stage), &plan.part, vector, scratch, passed, gathered)?;
+                    states.gather_apart(plan, gathered, (&course.functions, &*course.memory))?;
                 }
                 Ok(())
             }

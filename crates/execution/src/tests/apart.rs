@@ -4,13 +4,12 @@ use crate::codegen::Generator;
 use crate::codegen::{LoopEnd, Scratch};
 use crate::data::rows::Column as Values;
 use crate::data::source::{Records, Vector, VectorInput};
-use crate::operators::aggregate;
 use crate::operators::aggregate::{Distinct, Plan, States};
 use crate::operators::interpret::Interpreter;
 use crate::program::computed::Compute;
 use crate::program::float::float;
 use crate::program::stage::Stage;
-use crate::tests::{By, Column, fields};
+use crate::tests::{By, Column, fields, rows_of};
 use crate::{
     Aggregation, Error, Expression, Finish, Gathering, Limits, Memory, Moment, OutOfLine, Result, Rows, ordered,
 };
@@ -129,6 +128,7 @@ fn groups(aggregation: &Aggregation, finishes: &[Finish], records: &[[Option<i64
     let facts = columns.iter().map(Column::facts).map(|(limits, null)| (if known { limits } else { any }, null));
     let plan = Plan::new(aggregation, fields(facts), records.len() as u64).expect("a plan");
     let functions: Vec<Arc<dyn Compute>> = vec![Arc::new(Digits)];
+    let plan = Arc::new(plan);
     let mut states = [States::new(&plan, true), States::new(&plan, true)];
     let mut scratch = Scratch::default();
     for (number, start) in (0..records.len()).step_by(64).enumerate() {
@@ -139,10 +139,7 @@ fn groups(aggregation: &Aggregation, finishes: &[Finish], records: &[[Option<i64
         Interpreter::new(&plan.stage).aggregate(&plan, &vector, states).expect("states");
         beside_with(&plan, by, &vector, states, (&mut scratch, &functions)).expect("what is beside them");
     }
-    let [mut first, second] = states;
-    first.merge(&plan, second).expect("one");
-    first.end_apart((&functions, &Endless)).expect("strings");
-    aggregate::rows(&plan, &first, finishes, None, "a test", |_| Ok(())).expect("rows")
+    rows_of(&plan, states.into(), finishes, None, &functions).expect("rows")
 }
 
 fn eighth(column: usize) -> Expression {
@@ -186,7 +183,7 @@ proptest! {
             filter: (!largest).then(|| few.clone()),
         };
         let floats = |arguments| OutOfLine { what: Gathering::Floats { squares: true }, arguments, filter: None };
-        let different = OutOfLine { what: Gathering::Different { summed: true }, arguments: vec![eighth(1)], filter: None };
+        let different = OutOfLine { what: Gathering::DistinctFloats, arguments: vec![eighth(1)], filter: None };
         let apart = vec![floats(vec![eighth(1)]), floats(vec![eighth(1), eighth(2)]), text(false), text(true), different];
         let aggregation = Aggregation { keys, apart, ..Aggregation::default() };
         let spread = |sample, root| Finish::Moment(0, Moment::Spread { sample, root });

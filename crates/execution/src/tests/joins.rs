@@ -247,6 +247,7 @@ pub(super) fn run(
         mode,
         isa,
         morsels: 1,
+        table_bytes: usize::MAX,
         enough: None,
         begun,
         taken,

@@ -2,13 +2,13 @@
 
 use crate::codegen::{Generator, LoopEnd, Scratch};
 use crate::data::source::{Records, VECTOR, Vector, VectorInput};
-use crate::operators::aggregate;
 use crate::operators::aggregate::{Having, MorselBounds, MorselGroups, Plan, States};
 use crate::operators::interpret::Interpreter;
-use crate::tests::{By, Column, fields, finishes, run};
+use crate::tests::{By, Column, Place, fields, finishes, rows_of, run};
 use crate::{Aggregate, Aggregation, Comparison, Error, Expression, Function, Rows};
 use gingham_kernels::Isa;
 use gingham_storage::scan::OpenMorsel;
+use std::sync::Arc;
 
 const MORSEL: usize = 1000;
 
@@ -32,12 +32,12 @@ fn columns_of(key: &dyn Fn(u64) -> u64) -> [Column; 2] {
     [column(1000, 4, key), column(-7, 1, &|record| record % 200)]
 }
 
-fn plan(columns: &[Column]) -> (Aggregation, Plan) {
+fn plan(columns: &[Column]) -> (Aggregation, Arc<Plan>) {
     let aggregates = [Function::Sum, Function::Max, Function::Count];
     let aggregate = |function| Aggregate { function, argument: Some(Expression::Column(1)), filter: None };
     let aggregates = aggregates.map(aggregate).to_vec();
     let aggregation = Aggregation { keys: vec![Expression::Column(0)], aggregates, ..Aggregation::default() };
-    let plan = Plan::new(&aggregation, fields(columns.iter().map(Column::facts)), 20_000).unwrap();
+    let plan = Arc::new(Plan::new(&aggregation, fields(columns.iter().map(Column::facts)), 20_000).unwrap());
     (aggregation, plan)
 }
 
@@ -64,13 +64,12 @@ fn windows(plan: &Plan, ends: &[MorselBounds]) -> Option<MorselGroups> {
 
 /// Two threads take the morsels in turn.
 fn in_windows(
-    (plan, aggregation): (&Plan, &Aggregation),
+    (plan, aggregation): (&Arc<Plan>, &Aggregation),
     columns: &[Column],
     windows: &MorselGroups,
-    having: Option<&Having>,
+    having: Option<&Arc<Having>>,
     by: By,
 ) -> Result<Rows, Error> {
-    let having = having.map(|having| (having, Isa::best()));
     let mut threads = [States::in_windows(plan), States::in_windows(plan)];
     let views: Vec<_> = columns.iter().map(Column::view).collect();
     let (mut interpreter, mut scratch) = (Interpreter::new(&plan.stage), Scratch::default());
@@ -93,23 +92,22 @@ fn in_windows(
                 }
             }
         }
+        let having = having.map(|having| (&**having, Isa::best()));
         states.close(plan, (windows, morsel), having, || "a test".to_owned())?;
     }
-    let [mut first, second] = threads;
-    first.merge(plan, second)?;
-    first.settle(plan, having)?;
-    aggregate::rows(plan, &first, &finishes(aggregation), having, "a test", |_| Ok(()))
+    let [first, second] = threads;
+    rows_of(plan, vec![first, second], &finishes(aggregation), having, &[])
 }
 
 /// Groups whose sum, the column behind the key, is large.
-fn having(aggregation: &Aggregation, columns: &[Column]) -> Having {
+fn having(aggregation: &Aggregation, columns: &[Column]) -> Arc<Having> {
     let known: Vec<_> = columns.iter().map(Column::facts).collect();
     let (finishes, Aggregation { keys, aggregates, .. }) = (finishes(aggregation), aggregation);
     let facts: Vec<_> =
         finishes.iter().map(|finish| finish.facts(keys, aggregates, (&known, u64::MAX)).unwrap()).collect();
     let large = Expression::Constant(Some(700));
     let condition = Expression::compare(Comparison::Greater, Expression::Column(1), large);
-    Having::new(&condition, &finishes, &facts).unwrap()
+    Arc::new(Having::new(&condition, &finishes, &facts).unwrap())
 }
 
 #[test]
@@ -125,11 +123,11 @@ fn windows_give_the_groups_of_one_array() {
         assert!(with_window.into_iter().eq(0..near), "{case}");
         let morsel = OpenMorsel::new(20_000, None, columns.iter().map(Column::view).collect());
         for by in [By::Interpreter, By::Generator] {
-            let expected = run(&plan, &finishes(&aggregation), None, &morsel, by, true).unwrap();
+            let expected = run(&plan, &finishes(&aggregation), None, &morsel, by, Place::Array).unwrap();
             let found = in_windows((&plan, &aggregation), &columns, &windows, None, by).unwrap();
             assert_eq!(found, expected, "{by:?}, {case}");
             let having = having(&aggregation, &columns);
-            let some = run(&plan, &finishes(&aggregation), Some(&having), &morsel, by, true).unwrap();
+            let some = run(&plan, &finishes(&aggregation), Some(&having), &morsel, by, Place::Array).unwrap();
             let found = in_windows((&plan, &aggregation), &columns, &windows, Some(&having), by).unwrap();
             assert_eq!(found, some, "{by:?}, {case}, with a condition");
             assert!(found.rows > 100 && found.rows < expected.rows / 2, "{} of {}", found.rows, expected.rows);

@@ -1,28 +1,27 @@
-//! Different values of each group, of any range: a value has a number, and a group's place with that number is one of 64 bits.
-//! What is made of them waits until all have come.
+//! Different floats of each group: a float has a number, and a group's place with that number is one of 64 bits. They are summed
+//! up when all have come.
 
 use crate::operators::aggregate::moments::Floats;
 use crate::operators::aggregate::table::GroupTable;
 use crate::{Error, Result};
 
-/// The distinct values of all groups, for aggregates with DISTINCT.
+/// The distinct floats of all groups, for sums and means with DISTINCT.
 #[derive(Debug)]
 pub(super) struct Different {
     /// The values as bits.
     values: GroupTable,
     /// Places of groups, and in the lower half numbers of values.
     pairs: GroupTable,
-    /// The values are floats that are summed.
-    summed: bool,
     /// When all have come, how many each group has, and their sum.
     pub(super) floats: Floats,
     found: Vec<u64>,
+    places: Vec<u64>,
 }
 
 impl Different {
-    pub(super) fn new(summed: bool) -> Self {
-        let (values, pairs) = (GroupTable::new(), GroupTable::new());
-        Self { values, pairs, summed, floats: Floats::new(1, false), found: Vec::new() }
+    pub(super) fn new(seed: u64) -> Self {
+        let (values, pairs) = (GroupTable::new(1, seed), GroupTable::new(1, seed));
+        Self { values, pairs, floats: Floats::new(1, false), found: Vec::new(), places: Vec::new() }
     }
 
     pub(super) fn resize(&mut self, groups: usize) {
@@ -41,36 +40,32 @@ impl Different {
     }
 
     fn extend(&mut self, pairs: impl Iterator<Item = (u64, u64)> + Clone) -> Result<()> {
-        let mut found = std::mem::take(&mut self.found);
+        let Self { values, pairs: all, found, places, .. } = self;
         found.clear();
         found.extend(pairs.clone().map(|(_, value)| value));
-        if self.pairs.numbers().len() + found.len() > u32::MAX as usize {
+        if all.len() + found.len() > u32::MAX as usize {
             return Err(Error::OutOfMemory("4,294,967,295 different values".to_owned()));
         }
-        self.values.places(&mut found);
-        found.iter_mut().zip(pairs).for_each(|(number, (place, _))| *number |= place << 32);
-        self.pairs.places(&mut found);
-        self.found = found;
+        values.find_or_add(found, places);
+        found.clear();
+        found.extend(places.iter().zip(pairs).map(|(number, (place, _))| number | place << 32));
+        all.find_or_add(found, places);
         Ok(())
     }
 
     /// Adds those of another thread, whose groups have these places here.
     pub(super) fn merge(&mut self, other: &Self, places: &[u64]) -> Result<()> {
-        let values = other.values.numbers();
+        let values = other.values.words();
         let pair = |pair: &u64| (places[(*pair >> 32) as usize], values[*pair as u32 as usize]);
-        self.extend(other.pairs.numbers().iter().map(pair))
+        self.extend(other.pairs.words().iter().map(pair))
     }
 
     /// All have come.
     pub(super) fn end(&mut self) {
-        let values = self.values.numbers();
-        for pair in self.pairs.numbers() {
+        let values = self.values.words();
+        for pair in self.pairs.words() {
             let (place, value) = ((*pair >> 32) as usize, values[*pair as u32 as usize]);
-            if self.summed {
-                self.floats.add_value(place, value as i64);
-            } else {
-                self.floats.count(place);
-            }
+            self.floats.add_value(place, value as i64);
         }
     }
 }

@@ -35,8 +35,10 @@ pub(crate) struct Having {
 pub(super) struct Found<'a> {
     stride: usize,
     words: Cow<'a, [u64]>,
-    /// A group's number at each state.
-    numbers: Cow<'a, [u64]>,
+    /// Words of a group's keys.
+    width: usize,
+    /// These of the group at each state.
+    keys: Cow<'a, [u64]>,
     /// The order of the rows, when it is another.
     order: Option<Vec<u32>>,
     beside: Arc<Beside>,
@@ -44,7 +46,7 @@ pub(super) struct Found<'a> {
 
 /// What groups have beside their states.
 #[derive(Default)]
-struct Beside {
+pub(super) struct Beside {
     /// How many different values each has, of each set.
     distinct: Vec<Counts>,
     /// What is kept apart.
@@ -81,16 +83,16 @@ impl Having {
         Ok(Self { stage, columns })
     }
 
-    /// Appends the numbers and states of the groups that fulfil it, of those without sets of different values.
+    /// Appends the words of the keys and the states of the groups that fulfil it, of those without sets of different values.
     pub(super) fn keep<'a>(
         &self,
         plan: &Plan,
         isa: Isa,
-        groups: impl Iterator<Item = (u64, &'a [u64])>,
-        (numbers, words): (&mut Vec<u64>, &mut Vec<u64>),
+        groups: impl Iterator<Item = (impl AsRef<[u64]>, &'a [u64])>,
+        (keys, words): (&mut Vec<u64>, &mut Vec<u64>),
     ) -> Result<()> {
         let found = self.of(plan, isa, groups, &Arc::default())?;
-        numbers.extend_from_slice(&found.numbers);
+        keys.extend_from_slice(&found.keys);
         words.extend_from_slice(&found.words);
         Ok(())
     }
@@ -100,14 +102,14 @@ impl Having {
         &self,
         plan: &Plan,
         isa: Isa,
-        mut groups: impl Iterator<Item = (u64, &'a [u64])>,
+        mut groups: impl Iterator<Item = (impl AsRef<[u64]>, &'a [u64])>,
         beside: &Arc<Beside>,
     ) -> Result<Found<'static>> {
         let (mut kept, mut interpreter) = (Found::none(plan, beside), Interpreter::new(&self.stage));
         let mut passed = Vec::new();
         loop {
             let mut some = Found::none(plan, beside);
-            groups.by_ref().take(VECTOR).for_each(|(number, state)| some.push(number, state));
+            groups.by_ref().take(VECTOR).for_each(|(key, state)| some.push(key.as_ref(), state));
             if some.len() == 0 {
                 return Ok(kept);
             }
@@ -117,146 +119,166 @@ impl Having {
             let vector = Vector { inputs: &[VectorInput { views: &relation.views, records }], isa };
             interpreter.emit(&self.stage, &vector, &mut passed, &mut [])?;
             for group in &passed {
-                let (number, state) = some.at(*group as usize);
-                kept.push(number, state);
+                let (key, state) = some.at(*group as usize);
+                kept.push(key, state);
             }
         }
     }
 }
 
-/// The groups that have records; without keys there is one, of no records perhaps.
+/// The groups that have records and fulfil the condition; without keys there is one, of no records perhaps. In the order of their
+/// keys, where that is wanted and they are few.
 pub(super) fn found<'a>(
     plan: &Plan,
     states: &'a States,
+    (beside, is_ordered): (&Arc<Beside>, bool),
     having: Option<(&Having, Isa)>,
     place: &str,
 ) -> Result<Found<'a>> {
     let stride = plan.stride;
-    let sets = states.sets.iter().zip(&plan.distinct);
-    let distinct = sets.map(|(set, distinct)| Counts::of(set, distinct)).collect();
-    let beside = Arc::new(Beside { distinct, apart: states.apart.clone() });
     let Some(table) = &states.table else {
         if let Some(taken) = &states.taken {
             // The condition was looked at as they were taken.
-            return listed(plan, (&taken.numbers, &taken.words), None, beside);
+            let mut found = listed(plan, (&taken.numbers, &taken.words), None, beside)?;
+            found.sort();
+            return Ok(found);
         }
         states.check_spare(|| place.to_owned())?;
         let spare = states.spare() as usize;
         let groups = (0..).zip(states.words.chunks_exact(stride).take(spare));
-        let mut groups = groups.filter(|(_, state)| state[0] != 0 || plan.keys.is_empty());
+        let groups = groups.filter(|(_, state)| state[0] != 0 || plan.keys.is_empty());
+        let groups = groups.map(|(number, state)| ([number], state));
         if let Some((having, isa)) = having {
-            return having.of(plan, isa, groups, &beside);
+            return having.of(plan, isa, groups, beside);
         }
-        let mut found = Found::none(plan, &beside);
-        groups.by_ref().for_each(|(number, state)| found.push(number, state));
+        let mut found = Found::none(plan, beside);
+        groups.for_each(|(number, state)| found.push(&number, state));
         return Ok(found);
     };
-    listed(plan, (table.numbers(), &states.words), having, beside)
-}
-
-/// Groups with these numbers and states.
-fn listed<'a>(
-    plan: &Plan,
-    (numbers, words): (&'a [u64], &'a [u64]),
-    having: Option<(&Having, Isa)>,
-    beside: Arc<Beside>,
-) -> Result<Found<'a>> {
-    let stride = plan.stride;
-    let mut found = match having {
-        Some((having, isa)) => {
-            let groups = numbers.iter().copied().zip(words.chunks_exact(stride));
-            having.of(plan, isa, groups, &beside)?
-        }
-        None => {
-            let (words, numbers) = (Cow::Borrowed(words), Cow::Borrowed(numbers));
-            Found { stride, words, numbers, order: None, beside }
-        }
-    };
-    // Who looks at so many rows does not care for their order, and it costs more than all else.
-    if found.len() <= SORTED {
-        let mut order: Vec<u32> = (0..found.len() as u32).collect();
-        order.sort_unstable_by_key(|place| found.numbers[*place as usize]);
-        found.order = Some(order);
+    let mut found = listed(plan, (table.words(), &states.words), having, beside)?;
+    if is_ordered {
+        found.sort();
     }
     Ok(found)
 }
 
+/// Groups whose keys have these words, and their states.
+fn listed<'a>(
+    plan: &Plan,
+    (keys, words): (&'a [u64], &'a [u64]),
+    having: Option<(&Having, Isa)>,
+    beside: &Arc<Beside>,
+) -> Result<Found<'a>> {
+    let (stride, width) = (plan.stride, plan.width());
+    Ok(match having {
+        Some((having, isa)) => {
+            let groups = keys.chunks_exact(width).zip(words.chunks_exact(stride));
+            having.of(plan, isa, groups, beside)?
+        }
+        None => {
+            let (words, keys) = (Cow::Borrowed(words), Cow::Borrowed(keys));
+            Found { stride, words, width, keys, order: None, beside: Arc::clone(beside) }
+        }
+    })
+}
+
+impl Beside {
+    /// What is made of the plan's sets of different values, and of what is kept apart.
+    pub(super) fn of(plan: &Plan, sets: &[GroupTable], apart: Option<Arc<GatheredTexts>>) -> Self {
+        let sets = sets.iter().zip(&plan.distinct);
+        Self { distinct: sets.map(|(set, distinct)| Counts::of(set, distinct, plan.seed)).collect(), apart }
+    }
+}
+
 impl Found<'_> {
     fn none(plan: &Plan, beside: &Arc<Beside>) -> Self {
-        let (words, numbers) = (Cow::Owned(Vec::new()), Cow::Owned(Vec::new()));
-        Self { stride: plan.stride, words, numbers, order: None, beside: Arc::clone(beside) }
+        let (words, keys) = (Cow::Owned(Vec::new()), Cow::Owned(Vec::new()));
+        Self { stride: plan.stride, words, width: plan.width(), keys, order: None, beside: Arc::clone(beside) }
     }
 
-    fn push(&mut self, number: u64, state: &[u64]) {
+    /// Orders the rows by keys. Who looks at very many rows does not care for their order, and it costs more than all else.
+    fn sort(&mut self) {
+        if self.len() <= SORTED {
+            let mut order: Vec<u32> = (0..self.len() as u32).collect();
+            order.sort_unstable_by_key(|place| self.key(*place as usize));
+            self.order = Some(order);
+        }
+    }
+
+    fn push(&mut self, key: &[u64], state: &[u64]) {
         self.words.to_mut().extend_from_slice(state);
-        self.numbers.to_mut().push(number);
+        self.keys.to_mut().extend_from_slice(key);
     }
 
-    fn at(&self, place: usize) -> (u64, &[u64]) {
-        (self.numbers[place], &self.words[place * self.stride..][..self.stride])
+    fn key(&self, place: usize) -> &[u64] {
+        &self.keys[place * self.width..][..self.width]
+    }
+
+    fn at(&self, place: usize) -> (&[u64], &[u64]) {
+        (self.key(place), &self.words[place * self.stride..][..self.stride])
     }
 
     pub(super) fn len(&self) -> usize {
-        self.numbers.len()
+        self.keys.len() / self.width
     }
 
     /// Different values of a group, in the set with this number.
-    pub(super) fn different(&self, set: usize, group: u64) -> u32 {
+    pub(super) fn different(&self, set: usize, group: &[u64]) -> u32 {
         let Counts { groups, counts, .. } = &self.beside.distinct[set];
         groups.place(group).map_or(0, |place| counts[place])
     }
 
     /// Their sum; `None` of none.
-    pub(super) fn sum_of_different(&self, set: usize, group: u64) -> Option<i128> {
+    pub(super) fn sum_of_different(&self, set: usize, group: &[u64]) -> Option<i128> {
         let Counts { groups, sums, .. } = &self.beside.distinct[set];
         sums.get(groups.place(group)?).copied()
     }
 
     /// What floats that are kept apart make of a group.
-    pub(super) fn moment(&self, item: usize, moment: Moment, group: u64) -> Option<f64> {
+    pub(super) fn moment(&self, item: usize, moment: Moment, group: &[u64]) -> Option<f64> {
         let (floats, place) = self.beside.apart.as_ref()?.floats(item, group)?;
         floats.get(moment, place)
     }
 
     /// How many a group has of what is kept apart.
-    pub(super) fn counted(&self, item: usize, group: u64) -> u64 {
+    pub(super) fn counted(&self, item: usize, group: &[u64]) -> u64 {
         let floats = self.beside.apart.as_ref().and_then(|apart| apart.floats(item, group));
         floats.map_or(0, |(floats, place)| floats.counted(place))
     }
 
     /// The number of a group's string that is kept apart.
-    pub(super) fn text(&self, item: usize, group: u64) -> Option<i128> {
+    pub(super) fn text(&self, item: usize, group: &[u64]) -> Option<i128> {
         self.beside.apart.as_ref()?.text(item, group)
     }
 
-    /// A column of what `read` gives for the number and the state of each group.
-    pub(super) fn column(&self, read: impl Fn(u64, &[u64]) -> Option<i128>) -> Column {
+    /// A column of what `read` gives for the words of the keys and the state of each group.
+    pub(super) fn column(&self, read: impl Fn(&[u64], &[u64]) -> Option<i128>) -> Column {
         match &self.order {
             None => {
-                let states = self.words.chunks_exact(self.stride).zip(&*self.numbers);
-                collected(states.map(|(state, number)| read(*number, state)))
+                let keys = self.keys.chunks_exact(self.width);
+                collected(keys.zip(self.words.chunks_exact(self.stride)).map(|(key, state)| read(key, state)))
             }
             Some(order) => collected(order.iter().map(|place| {
-                let (number, state) = self.at(*place as usize);
-                read(number, state)
+                let (key, state) = self.at(*place as usize);
+                read(key, state)
             })),
         }
     }
 }
 
 impl Counts {
-    /// Counts of the numbers in a set.
-    fn of(set: &GroupTable, distinct: &Distinct) -> Self {
-        let Distinct { size, low, summed, .. } = *distinct;
-        let mut groups = GroupTable::new();
-        let mut places: Vec<u64> = set.numbers().iter().map(|number| number / size).collect();
-        groups.places(&mut places);
-        let mut counts = vec![0; groups.numbers().len()];
-        let mut sums = vec![0; if summed { counts.len() } else { 0 }];
-        for (place, number) in places.into_iter().zip(set.numbers()) {
+    /// Of the values in a set.
+    fn of(set: &GroupTable, distinct: &Distinct, seed: u64) -> Self {
+        let mut groups = GroupTable::new(distinct.group_width(), seed);
+        let (mut keys, mut places) = (Vec::new(), Vec::new());
+        let values: Vec<i128> = set.keys().map(|words| distinct.split(words, &mut keys).unwrap_or_default()).collect();
+        groups.find_or_add(&keys, &mut places);
+        let mut counts = vec![0; groups.len()];
+        let mut sums = vec![0; if distinct.summed { counts.len() } else { 0 }];
+        for (place, value) in places.into_iter().zip(values) {
             counts[place as usize] += 1;
             if let Some(sum) = sums.get_mut(place as usize) {
-                *sum += low + i128::from(number % size);
+                *sum += value;
             }
         }
         Self { groups, counts, sums }

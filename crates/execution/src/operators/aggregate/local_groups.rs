@@ -7,6 +7,7 @@
 
 use crate::Result;
 use crate::operators::aggregate::found::Having;
+use crate::operators::aggregate::keys::KeyPlace;
 use crate::operators::aggregate::plan::Plan;
 use crate::operators::aggregate::states::States;
 use gingham_kernels::{Isa, bits};
@@ -64,7 +65,7 @@ impl MorselGroups {
         morsels: &[MorselBounds],
         keys: impl Fn(usize) -> Result<Vec<i64>>,
     ) -> Result<Option<Self>> {
-        let Some(low) = plan.keys.first().map(|key| key.low) else { return Ok(None) };
+        let Some(low) = plan.keys.first().and_then(KeyPlace::low) else { return Ok(None) };
         let number = |key: i64| u64::try_from(i128::from(key) - low).ok().filter(|number| *number < plan.groups);
         let numbers = |(min, max)| Some((number(min)?, number(max)?)).filter(|(first, last)| first <= last);
         let ends = morsels.iter().map(|MorselBounds { keys, .. }| keys.and_then(numbers));
@@ -146,10 +147,11 @@ impl Taken {
     ) -> Result<()> {
         let states = words.chunks_exact(plan.stride).take(window.groups as usize);
         let groups = || (window.first..).zip(states.clone()).filter(|(_, state)| state[0] != 0);
-        self.keep(plan, having, groups().filter(|(number, _)| windows.is_complete(window, *number)))?;
+        let complete = groups().filter(|(number, _)| windows.is_complete(window, *number));
+        self.keep(plan, having, complete.map(|(number, state)| ([number], state)))?;
         let (numbers, others): (Vec<_>, Vec<_>) =
             groups().filter(|(number, _)| !windows.is_complete(window, *number)).unzip();
-        self.shared.add(plan, numbers, others.into_iter())?;
+        self.shared.add(plan, &numbers, others.into_iter())?;
         words.fill(0);
         Ok(())
     }
@@ -159,12 +161,12 @@ impl Taken {
         &mut self,
         plan: &Plan,
         having: Option<(&Having, Isa)>,
-        groups: impl Iterator<Item = (u64, &'a [u64])>,
+        groups: impl Iterator<Item = (impl AsRef<[u64]>, &'a [u64])>,
     ) -> Result<()> {
         match having {
             Some((having, isa)) => having.keep(plan, isa, groups, (&mut self.numbers, &mut self.words))?,
             None => groups.for_each(|(number, state)| {
-                self.numbers.push(number);
+                self.numbers.extend_from_slice(number.as_ref());
                 self.words.extend_from_slice(state);
             }),
         }

@@ -2,13 +2,16 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `plan` | keys and functions -> one number per record and the words it updates |
+//! | `plan` | keys and functions -> the words of a record's keys and of the state that it updates |
+//! | `keys` | keys -> words: digits of one number, or of several |
 //! | `states` | the words of all groups: an array over the keys' range, or a hash table |
 //! | `table` | that hash table |
 //! | `out_of_line` | what has no words: sums of floats of any size (`exact`, `moments`), smallest and largest strings (`texts`) |
 //! | `local_groups` | states of one morsel at a time, where records lie in the order of the key |
+//! | `partitions` | groups that have left a table which outgrew a cache, in parts by the hashes of their keys |
+//! | `merge` | what all threads have gathered, put together |
 //! | `found` | the groups that are wanted: those with records that fulfil a HAVING |
-//! | `outcome` | words -> rows |
+//! | `outcome` | words -> columns of rows |
 //!
 //! A group's state is a few 64-bit words that start at zero, so that memory fresh from the system is a state already, and
 //! that are only ever added to or raised to a larger value, so that states of several threads merge in any order. A
@@ -17,20 +20,24 @@
 mod different;
 mod exact;
 mod found;
+mod keys;
 mod local_groups;
+mod merge;
 mod moments;
 mod out_of_line;
 mod outcome;
+mod partitions;
 mod plan;
 mod states;
 mod table;
 mod texts;
 
 pub(crate) use crate::operators::aggregate::found::Having;
+pub(crate) use crate::operators::aggregate::keys::interleave;
 pub(crate) use crate::operators::aggregate::local_groups::{MorselBounds, MorselGroups};
+pub(crate) use crate::operators::aggregate::merge::Ending;
 pub use crate::operators::aggregate::moments::Moment;
 pub use crate::operators::aggregate::out_of_line::{Gathering, OutOfLine};
-pub(crate) use crate::operators::aggregate::outcome::rows;
 pub use crate::operators::aggregate::outcome::{Finish, Spread};
 pub use crate::operators::aggregate::plan::{Aggregate, Aggregation, Function};
 pub(crate) use crate::operators::aggregate::plan::{Distinct, Plan, Slot, SlotKind};

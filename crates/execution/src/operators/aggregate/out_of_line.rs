@@ -1,12 +1,12 @@
-//! Aggregates that have no words of a state: sums of floats of any size and of their products, different values of any range,
-//! and the smallest and largest of strings. They are updated vector by vector beside the loop that updates states, from what a stage of their own gives:
-//! a record's group, and for each of them whether the record counts and its arguments. All of it is exact, so that threads'
+//! Aggregates that have no words of a state: sums of floats of any size and of their products, sums of different floats, and the
+//! smallest and largest of strings. They are updated vector by vector beside the loop that updates states, from what a stage of
+//! their own gives: the words of a record's keys, and for each of them whether the record counts and its arguments. All of it is exact, so that threads'
 //! results merge in any order.
 
 use crate::data::rows::{Column, Values};
 use crate::operators::aggregate::different::Different;
+use crate::operators::aggregate::keys::{KeyWords, interleave};
 use crate::operators::aggregate::moments::Floats;
-use crate::operators::aggregate::plan::group_number;
 use crate::operators::aggregate::table::GroupTable;
 use crate::operators::aggregate::texts::Texts;
 use crate::program::computed::Compute;
@@ -35,11 +35,8 @@ pub enum Gathering {
         /// Those of their squares too.
         squares: bool,
     },
-    /// The different values of one argument, of any range.
-    Different {
-        /// They are floats, of which the sum is wanted.
-        summed: bool,
-    },
+    /// The sum of the different floats of one argument.
+    DistinctFloats,
     /// One of the strings that the function with this number makes of the arguments.
     Text {
         /// By its number among those that the query is run with.
@@ -52,9 +49,12 @@ pub enum Gathering {
 /// How all of them are computed.
 #[derive(Debug)]
 pub(crate) struct OutOfLinePlan {
-    /// Its first output is the number of the record's group.
+    /// Its first outputs are the words of the record's keys.
     pub(crate) part: Stage,
     items: Vec<Item>,
+    /// Words of keys, and the seed of their hashes.
+    width: usize,
+    seed: u64,
     /// There are keys: groups are found by their numbers.
     keyed: bool,
 }
@@ -77,6 +77,8 @@ pub(crate) struct GatheredTexts {
     /// Places of groups; without keys there is one group.
     groups: Option<GroupTable>,
     items: Vec<Own>,
+    /// The words of a vector's keys, and the places of these.
+    words: Vec<u64>,
     places: Vec<u64>,
 }
 
@@ -91,10 +93,10 @@ enum Own {
 pub(crate) type Makers<'m> = (&'m [Arc<dyn Compute>], &'m dyn Memory);
 
 impl OutOfLinePlan {
-    pub(super) fn new(mut draft: StageBuilder, keys: &[Expression], all: &[OutOfLine]) -> Result<Self> {
+    pub(super) fn new(mut draft: StageBuilder, (keys, seed): (&[Expression], u64), all: &[OutOfLine]) -> Result<Self> {
         let builder = &mut draft.builder;
-        let (group, _) = group_number(builder, keys)?;
-        let (mut outputs, mut items) = (vec![group], Vec::new());
+        let (mut outputs, mut items) = (KeyWords::of_groups(builder, keys)?.words, Vec::new());
+        let width = outputs.len();
         let mut before: Option<&OutOfLine> = None;
         for apart in all {
             let OutOfLine { what, arguments, filter } = apart;
@@ -110,7 +112,7 @@ impl OutOfLinePlan {
                 outputs.push(argument.value);
                 let mut valid = None;
                 match (what, argument.valid) {
-                    (Gathering::Floats { .. } | Gathering::Different { .. }, Some(valid)) => {
+                    (Gathering::Floats { .. } | Gathering::DistinctFloats, Some(valid)) => {
                         counts = builder.and(counts, valid)
                     }
                     // A function may make a string of NULL.
@@ -126,7 +128,7 @@ impl OutOfLinePlan {
             items.push(Item { what: *what, counts: outputs.len() - 1, arguments: places, shares });
         }
         let part = draft.finish(outputs, std::iter::empty()).checked()?;
-        Ok(Self { part, items, keyed: !keys.is_empty() })
+        Ok(Self { part, items, width, seed, keyed: !keys.is_empty() })
     }
 }
 
@@ -135,7 +137,7 @@ impl OutOfLine {
     fn has_texts_of(&self, other: &Self) -> bool {
         let function = |what: &Gathering| match what {
             Gathering::Text { function, .. } => Some(*function),
-            Gathering::Floats { .. } | Gathering::Different { .. } => None,
+            Gathering::Floats { .. } | Gathering::DistinctFloats => None,
         };
         function(&self.what).is_some()
             && function(&self.what) == function(&other.what)
@@ -182,11 +184,12 @@ impl GatheredTexts {
     pub(super) fn new(plan: &OutOfLinePlan) -> Self {
         let own = |item: &Item| match item.what {
             Gathering::Floats { squares } => Own::Floats(Floats::new(item.arguments.len(), squares)),
-            Gathering::Different { summed } => Own::Different(Different::new(summed)),
+            Gathering::DistinctFloats => Own::Different(Different::new(plan.seed)),
             Gathering::Text { function, largest } => Own::Texts(Texts::new(function, largest)),
         };
-        let groups = plan.keyed.then(GroupTable::new);
-        let mut new = Self { groups, items: plan.items.iter().map(own).collect(), places: Vec::new() };
+        let groups = plan.keyed.then(|| GroupTable::new(plan.width, plan.seed));
+        let items = plan.items.iter().map(own).collect();
+        let mut new = Self { groups, items, words: Vec::new(), places: Vec::new() };
         new.make_room();
         new
     }
@@ -203,10 +206,11 @@ impl GatheredTexts {
 
     /// Adds the records of which the plan's stage gave `outputs`.
     pub(crate) fn gather(&mut self, plan: &OutOfLinePlan, outputs: &[Vec<i64>], makers: Makers<'_>) -> Result<()> {
-        let mut places = std::mem::take(&mut self.places);
-        places.clear();
-        places.extend(outputs[0].iter().map(|number| *number as u64));
-        self.find(&mut places)?;
+        let (mut words, mut places) = (std::mem::take(&mut self.words), std::mem::take(&mut self.places));
+        let rows = outputs[0].len();
+        interleave(outputs[..plan.width].iter().map(|word| &word[..rows]), rows, &mut words);
+        self.find(&words, rows, &mut places)?;
+        self.words = words;
         let mut strings = RecordStrings::default();
         for (item, own) in plan.items.iter().zip(&mut self.items) {
             let counts = outputs[item.counts].iter().map(|counts| *counts != 0);
@@ -236,11 +240,11 @@ impl GatheredTexts {
 
     /// Adds what another thread has.
     pub(super) fn merge(&mut self, other: Self) -> Result<()> {
-        let mut places = match &other.groups {
-            Some(groups) => groups.numbers().to_vec(),
-            None => vec![0],
-        };
-        self.find(&mut places)?;
+        let mut places = Vec::new();
+        match &other.groups {
+            Some(groups) => self.find(groups.words(), groups.len(), &mut places)?,
+            None => self.find(&[], 1, &mut places)?,
+        }
         for (own, other) in self.items.iter_mut().zip(other.items) {
             match (own, other) {
                 (Own::Floats(own), Own::Floats(other)) => own.merge(&other, &places),
@@ -252,21 +256,24 @@ impl GatheredTexts {
         Ok(())
     }
 
-    /// Replaces numbers of groups by their places.
-    fn find(&mut self, numbers: &mut [u64]) -> Result<()> {
+    /// Puts the places of groups that have these words into `places`: of so many.
+    fn find(&mut self, words: &[u64], rows: usize, places: &mut Vec<u64>) -> Result<()> {
         match &mut self.groups {
-            Some(groups) if groups.numbers().len() + numbers.len() > u32::MAX as usize => {
+            Some(groups) if groups.len() + rows > u32::MAX as usize => {
                 return Err(Error::OutOfMemory("an aggregation into 4,294,967,295 groups".to_owned()));
             }
-            Some(groups) => groups.places(numbers),
-            None => numbers.fill(0),
+            Some(groups) => groups.find_or_add(words, places),
+            None => {
+                places.clear();
+                places.resize(rows, 0);
+            }
         }
         self.make_room();
         Ok(())
     }
 
     fn make_room(&mut self) {
-        let groups = self.groups.as_ref().map_or(1, |groups| groups.numbers().len());
+        let groups = self.groups.as_ref().map_or(1, GroupTable::len);
         for item in &mut self.items {
             match item {
                 Own::Floats(floats) => floats.resize(groups),
@@ -289,7 +296,7 @@ impl GatheredTexts {
     }
 
     /// Those of an item and a group's place there; `None` of a group that has no record.
-    fn of(&self, item: usize, group: u64) -> Option<(&Own, usize)> {
+    fn of(&self, item: usize, group: &[u64]) -> Option<(&Own, usize)> {
         let place = match &self.groups {
             Some(groups) => groups.place(group)?,
             None => 0,
@@ -298,7 +305,7 @@ impl GatheredTexts {
     }
 
     /// What an item of floats has of a group.
-    pub(super) fn floats(&self, item: usize, group: u64) -> Option<(&Floats, usize)> {
+    pub(super) fn floats(&self, item: usize, group: &[u64]) -> Option<(&Floats, usize)> {
         match self.of(item, group)? {
             (Own::Floats(floats), place) | (Own::Different(Different { floats, .. }), place) => Some((floats, place)),
             (Own::Texts(_), _) => None,
@@ -306,7 +313,7 @@ impl GatheredTexts {
     }
 
     /// The number of the string that an item has of a group.
-    pub(super) fn text(&self, item: usize, group: u64) -> Option<i128> {
+    pub(super) fn text(&self, item: usize, group: &[u64]) -> Option<i128> {
         match self.of(item, group)? {
             (Own::Texts(texts), place) => texts.number(place).map(i128::from),
             (Own::Floats(_) | Own::Different(_), _) => None,

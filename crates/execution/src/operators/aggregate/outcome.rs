@@ -1,15 +1,14 @@
 //! From the words of states to rows.
 
-use crate::data::rows::{Column, Rows};
-use crate::operators::aggregate::found::{Found, Having, found};
+use crate::data::rows::Column;
+use crate::operators::aggregate::found::Found;
 use crate::operators::aggregate::moments::Moment;
-use crate::operators::aggregate::plan::{Aggregate, Function, KeyRange, Plan, Reading};
-use crate::operators::aggregate::states::{States, wide};
+use crate::operators::aggregate::plan::{Aggregate, Function, Plan, Reading};
+use crate::operators::aggregate::states::wide;
 use crate::program::float::{ANY, of_units, ordered, power_of_ten};
 use crate::program::quotient::{divided, divided_wide};
 use crate::{Error, Expression, InternedStrings, Limits, Result};
 use arrow::datatypes::i256;
-use gingham_kernels::Isa;
 use std::cell::Cell;
 
 /// A column of the rows that an aggregation gives, one row a group.
@@ -73,22 +72,6 @@ impl Spread {
         let variance = distance / count as f64 / others as f64 / power_of_ten(2 * self.digits);
         Some(if self.root { variance.sqrt() } else { variance })
     }
-}
-
-/// The rows of the groups that have records and fulfil `having`; without keys there is one, of no records perhaps. `place`
-/// names the source, for the error of values outside of what its metadata says; `take` is asked for the bytes that they need.
-pub(crate) fn rows(
-    plan: &Plan,
-    states: &States,
-    columns: &[Finish],
-    having: Option<(&Having, Isa)>,
-    place: &str,
-    take: impl FnOnce(usize) -> Result<()>,
-) -> Result<Rows> {
-    let found = found(plan, states, having, place)?;
-    take(found.len() * (columns.len() + plan.stride) * size_of::<i64>())?;
-    let columns = columns.iter().map(|column| column.of(plan, &found)).collect::<Result<_>>()?;
-    Ok(Rows { rows: found.len(), columns })
 }
 
 /// What a sum or a mean is expected to be at most, before it is there: with it some arithmetic fits 64 bits, and other keys
@@ -178,12 +161,8 @@ impl Finish {
         };
         let column = match *self {
             Self::Key(number) => {
-                let lower = plan.keys[number + 1..].iter().map(|key| key.size as u64).product::<u64>();
-                let KeyRange { low, size, nullable } = plan.keys[number];
-                let digit = move |number: u64| i128::from(number / lower % size as u64);
-                found.column(|number, _| {
-                    Some(digit(number)).filter(|digit| !nullable || *digit != size - 1).map(|digit| low + digit)
-                })
+                let key = plan.keys[number];
+                found.column(|group, _| key.of(group))
             }
             Self::Value(number) => {
                 let value = reading(number)?;
@@ -230,10 +209,9 @@ fn mean(sum: i128, count: i128, digits: u32) -> Option<i128> {
 
 /// The groups of the states.
 impl Reading {
-    fn read(&self, found: &Found<'_>, group: u64, state: &[u64]) -> Option<i128> {
+    fn read(&self, found: &Found<'_>, group: &[u64], state: &[u64]) -> Option<i128> {
         match *self {
             Self::Distinct(set) => Some(found.different(set, group).into()),
-            Self::ApartCount(item) => Some(found.counted(item, group).into()),
             Self::Apart(item) => Some(ordered(found.moment(item, Moment::Sum, group)?).into()),
             Self::DistinctSum(set) => found.sum_of_different(set, group),
             Self::Count(word) => Some(state[word].into()),

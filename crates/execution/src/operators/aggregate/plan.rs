@@ -1,13 +1,15 @@
-//! From keys and functions to a program: one number per record that says its group, and what it does to the group's words.
+//! From keys and functions to a program: the words of each record's keys, and what it does to its group's state.
 
 use crate::data::limits::Limits;
 use crate::data::source::Field;
+use crate::operators::aggregate::keys::{KeyPlace, KeyWords};
 use crate::operators::aggregate::out_of_line::{Gathering, OutOfLine, OutOfLinePlan};
 use crate::program::expression::{Arithmetic, Expression};
 use crate::program::float::FINITE;
 use crate::program::stage::{Stage, StageBuilder, condition};
 use crate::program::steps::{Builder, Nullable, StepId};
 use crate::{Error, Result};
+use std::hash::{BuildHasher, RandomState};
 
 /// GROUP BY over the records of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -89,15 +91,6 @@ pub(crate) struct Slot {
     pub(crate) step: StepId,
 }
 
-/// A key's share in the group's number.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct KeyRange {
-    pub(super) low: i128,
-    /// Its values, and one more when it may be NULL.
-    pub(super) size: i128,
-    pub(super) nullable: bool,
-}
-
 /// How a result is read from a state.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reading {
@@ -107,13 +100,11 @@ pub(super) enum Reading {
     Sum { word: usize, wide: bool, count: usize },
     /// A sum of floats in units of two to this power; NULL where the counting word is 0.
     FloatSum { word: usize, unit: i32, count: usize },
-    /// The group's numbers in the set with this number.
+    /// How many values the group has in the set with this number.
     Distinct(usize),
     /// The sum of floats of an item that is kept apart.
     Apart(usize),
-    /// How many such an item has.
-    ApartCount(usize),
-    /// The sum of their last digits' values; NULL where there are none.
+    /// The sum of the values that the group has in such a set; NULL where there are none.
     DistinctSum(usize),
     /// Bits, all turned when `inverted`; NULL where the counting word is 0.
     Bits { word: usize, count: usize, inverted: bool },
@@ -124,16 +115,16 @@ pub(super) enum Reading {
 /// An aggregation ready to run.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Its first output is the number of the record's group, from 0 to `groups - 1`; what goes into the words is computed
-    /// with it.
+    /// Its outputs are the words of the record's keys, most often one, which is the number of its group then, from 0 to
+    /// `groups - 1`; what goes into the state is computed with them.
     pub(crate) stage: Stage,
     /// What a record does to its group's words. The first slot counts records.
     pub(crate) slots: Vec<Slot>,
     /// Words of a state.
     pub(crate) stride: usize,
-    /// Groups that the keys' ranges allow.
+    /// Groups that the keys' ranges allow, 2^64 - 1 of keys that take more than a word.
     pub(crate) groups: u64,
-    pub(super) keys: Vec<KeyRange>,
+    pub(super) keys: Vec<KeyPlace>,
     pub(super) readings: Vec<Reading>,
     /// The source's column that is the only key, where its integers alone tell groups apart.
     pub(crate) clustered: Option<usize>,
@@ -141,16 +132,19 @@ pub(crate) struct Plan {
     pub(crate) distinct: Vec<Distinct>,
     /// What is kept apart from states, if anything is.
     pub(crate) apart: Option<Box<OutOfLinePlan>>,
+    /// Of the hashes of keys.
+    pub(super) seed: u64,
 }
 
-/// A set of numbers, each a group's number and, as its last digit, a value that the group has.
+/// A set of values by groups: of words as keys have them, the values behind the keys.
 #[derive(Debug)]
 pub(crate) struct Distinct {
-    /// Gives the number of each record, and whether it counts.
+    /// Gives the words of each record, and whether it counts.
     pub(crate) part: Stage,
-    /// Values that the last digit can have, and the first of them.
-    pub(super) size: u64,
-    pub(super) low: i128,
+    value: KeyPlace,
+    /// Words of a group's keys, of which there are some.
+    group: usize,
+    keyed: bool,
     /// The values are summed up.
     pub(super) summed: bool,
 }
@@ -188,7 +182,7 @@ impl SlotBuilder {
 impl Plan {
     /// Plans an aggregation of at most `rows` records with these columns: where each lies, the range of its integers and
     /// whether it may be NULL. Fails when it needs numbers that are too large: an expression over 128 bits, a key over 64,
-    /// keys over 63 together, the range of an argument of MIN or MAX over 64, a sum over 128, a float that is not finite.
+    /// the range of an argument of MIN or MAX over 64, a sum over 128, a float that is not finite.
     pub fn new(
         aggregation: &Aggregation,
         columns: impl IntoIterator<Item = (Field, Limits, bool)>,
@@ -198,10 +192,11 @@ impl Plan {
             columns.into_iter().map(|(field, limits, nullable)| (field, (limits, nullable))).unzip();
         let draft =
             || StageBuilder::new(Builder::new(facts.iter().copied()), fields.clone(), aggregation.filter.as_ref());
+        let seed = RandomState::new().hash_one(0u8);
         let mut distinct = Vec::new();
         let mut main = draft()?;
         let builder = &mut main.builder;
-        let (group, keys) = group_number(builder, &aggregation.keys)?;
+        let group = KeyWords::of_groups(builder, &aggregation.keys)?;
         let mut slots = SlotBuilder { slots: Vec::new(), words: 0, rows };
         let one = builder.constant(1);
         slots.add(SlotKind::Add, one);
@@ -213,13 +208,7 @@ impl Plan {
         };
         let readings = aggregation.aggregates.iter().map(|aggregate| match aggregate.function {
             function @ (Function::CountDistinct | Function::SumDistinct) => {
-                match Distinct::new(draft()?, &aggregation.keys, aggregate) {
-                    Ok(set) => distinct.push(set),
-                    Err(Error::Unsupported(_)) if function == Function::CountDistinct => {
-                        return Ok(Reading::ApartCount(keep_apart(Gathering::Different { summed: false }, aggregate)));
-                    }
-                    Err(error) => return Err(error),
-                }
+                distinct.push(Distinct::new(draft()?, &aggregation.keys, aggregate)?);
                 let set = distinct.len() - 1;
                 let summed = function == Function::SumDistinct;
                 Ok(if summed { Reading::DistinctSum(set) } else { Reading::Distinct(set) })
@@ -232,19 +221,18 @@ impl Plan {
         let readings = readings.collect::<Result<Vec<_>>>()?;
         let apart = match apart.as_slice() {
             [] => None,
-            apart => Some(Box::new(OutOfLinePlan::new(draft()?, &aggregation.keys, apart)?)),
+            apart => Some(Box::new(OutOfLinePlan::new(draft()?, (&aggregation.keys, seed), apart)?)),
         };
-        let groups = builder.range(group).max as u64 + 1;
+        let (groups, keys) = (group.groups(), group.places);
         let SlotBuilder { slots, words: stride, .. } = slots;
-        let stage = main.finish(vec![group], slots.iter().map(|slot| slot.step));
-        let clustered = match aggregation.keys.as_slice() {
-            [Expression::Column(key)] if distinct.is_empty() && apart.is_none() && !facts[*key].1 => {
-                Some(stage.fields[*key])
-            }
+        let stage = main.finish(group.words, slots.iter().map(|slot| slot.step));
+        let clustered = match (aggregation.keys.as_slice(), keys.as_slice()) {
+            ([Expression::Column(key)], [KeyPlace::Digit { nullable: false, .. }]) => Some(stage.fields[*key]),
             _ => None,
         };
-        let clustered = clustered.filter(|field| field.input == 0).map(|field| field.column);
-        Ok(Self { stage, slots, stride, groups, keys, readings, clustered, distinct, apart })
+        let clustered = clustered.filter(|field| field.input == 0 && distinct.is_empty() && apart.is_none());
+        let clustered = clustered.map(|field| field.column);
+        Ok(Self { stage, slots, stride, groups, keys, readings, clustered, distinct, apart, seed })
     }
 
     /// Stages beside the one that updates states.
@@ -252,9 +240,14 @@ impl Plan {
         self.distinct.iter().map(|distinct| &distinct.part).chain(self.apart.iter().map(|apart| &apart.part))
     }
 
-    /// Groups that the keys' ranges allow: 1 without keys.
+    /// Groups that the keys' ranges allow: 1 without keys, 2^64 - 1 of keys that take more than a word.
     pub fn groups(&self) -> u64 {
         self.groups
+    }
+
+    /// Words of a group's keys.
+    pub(crate) fn width(&self) -> usize {
+        self.stage.outputs.len()
     }
 
     /// Bytes of a group's state.
@@ -264,63 +257,49 @@ impl Plan {
 }
 
 impl Distinct {
-    /// The numbers of the records that count, of what its part gave, in place of what `out` had.
-    pub(crate) fn counted([numbers, counts]: &[Vec<i64>; 2], out: &mut Vec<u64>) {
+    /// The words of the records that count, of what its part gave, a record's behind those of the one before, in place of what
+    /// `out` had.
+    pub(crate) fn counted(outputs: &[Vec<i64>], out: &mut Vec<u64>) {
         out.clear();
-        let counting = numbers.iter().zip(counts).filter(|(_, counts)| **counts != 0);
-        out.extend(counting.map(|(number, _)| *number as u64));
+        let Some((counts, words)) = outputs.split_last() else { return };
+        for (record, _) in counts.iter().enumerate().filter(|(_, counts)| **counts != 0) {
+            out.extend(words.iter().map(|word| word[record] as u64));
+        }
     }
 
     fn new(mut draft: StageBuilder, keys: &[Expression], aggregate: &Aggregate) -> Result<Self> {
         let builder = &mut draft.builder;
-        let (group, _) = group_number(builder, keys)?;
+        let mut words = KeyWords::new(builder, keys)?;
+        let group = words.words.len().max(1);
         let (counts, argument) = counted(builder, aggregate)?;
-        let Limits { min, max } = builder.range(argument.value);
+        words.add(builder, Nullable { valid: None, ..argument })?;
+        let value = words.places[keys.len()];
+        let outputs = words.words.into_iter().chain([counts]).collect();
         let summed = aggregate.function == Function::SumDistinct;
-        let low = builder.constant(min);
-        let digit = builder.combine(Arithmetic::Subtract, argument.value, low)?;
-        let size = max.checked_sub(min).and_then(|last| u64::try_from(last).ok()?.checked_add(1));
-        let wide =
-            || Error::Unsupported("different values of a range that needs more than 63 bits with the keys".to_owned());
-        let size = size.ok_or_else(wide)?;
-        let number = builder.with_digit(group, digit, size.into())?;
-        if !builder.range(number).is_short() {
-            return Err(wide());
-        }
         // A filter would have its argument's overflow looked for in records that WHERE leaves out.
-        Ok(Self { part: draft.finish(vec![number, counts], std::iter::empty()), size, low: min, summed })
+        Ok(Self { part: draft.finish(outputs, std::iter::empty()), value, group, keyed: !keys.is_empty(), summed })
     }
-}
 
-/// The keys as digits of one number, the first the highest.
-pub(super) fn group_number(builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, Vec<KeyRange>)> {
-    let too_many = || Error::Unsupported("keys whose ranges need more than 63 bits together".to_owned());
-    let mut number = builder.constant(0);
-    let mut ranges = Vec::with_capacity(keys.len());
-    for key in keys {
-        let key = builder.lower(key)?;
-        let Limits { min: low, .. } = builder.range(key.value);
-        if !builder.range(key.value).is_short() {
-            return Err(Error::Unsupported("a key of more than 64 bits".to_owned()));
-        }
-        let nullable = key.valid.is_some();
-        let from = builder.constant(low);
-        let mut digit = builder.combine(Arithmetic::Subtract, key.value, from)?;
-        if !builder.range(digit).is_short() {
-            return Err(too_many());
-        }
-        let size = builder.range(digit).max + 1 + i128::from(nullable);
-        if let Some(valid) = key.valid {
-            let null = builder.constant(size - 1);
-            digit = builder.choose(valid, digit, null);
-        }
-        number = builder.with_digit(number, digit, size)?;
-        ranges.push(KeyRange { low, size, nullable });
-        if builder.range(number).max >= i128::from(i64::MAX) {
-            return Err(too_many());
-        }
+    /// Words of a value with its group.
+    pub(super) fn width(&self) -> usize {
+        self.part.outputs.len() - 1
     }
-    Ok((number, ranges))
+
+    /// Words of a group's keys.
+    pub(super) fn group_width(&self) -> usize {
+        self.group
+    }
+
+    /// The value that has these words with its group, whose words are added to `group`.
+    pub(super) fn split(&self, words: &[u64], group: &mut Vec<u64>) -> Option<i128> {
+        let first = group.len();
+        match self.keyed {
+            true => group.extend_from_slice(&words[..self.group]),
+            false => group.push(0),
+        }
+        self.value.take_from(words, &mut group[first..]);
+        self.value.of(words)
+    }
 }
 
 /// The truth that a record counts, and what is computed of it where it does.

@@ -1,16 +1,23 @@
 //! The words of all groups. Where the keys' ranges allow few groups, a record's group number is its place in an array;
 //! else a hash table gives places as numbers come.
 
-use crate::operators::aggregate::found::Having;
+use crate::operators::aggregate::found::{Beside, Having};
 use crate::operators::aggregate::local_groups::{MorselGroups, Taken};
 use crate::operators::aggregate::out_of_line::{GatheredTexts, Makers, OutOfLinePlan};
+use crate::operators::aggregate::partitions::{Partition, Partitions};
 use crate::operators::aggregate::plan::{Plan, SlotKind};
 use crate::operators::aggregate::table::GroupTable;
 use crate::{Error, Result};
 use gingham_kernels::Isa;
 use gingham_storage::huge_zeros;
+use gingham_storage::io::Caches;
 use std::sync::Arc;
 
+/// Records a group from which on a table that has outgrown its bytes is left as it is: parts would be hardly fewer groups than the
+/// records were.
+const FEW_RECORDS: usize = 2;
+/// Bytes of a table that stays in the cache, at most: however large that is, other memory wants some of it.
+const MOST_BYTES: usize = 16 << 20;
 /// Groups that always get an array: their states stay in the caches nearby.
 pub(crate) const FEW_GROUPS: u64 = 1 << 12;
 
@@ -30,6 +37,13 @@ pub(crate) struct States {
     /// What is kept apart, where anything is.
     pub(super) apart: Option<Arc<GatheredTexts>>,
     stride: usize,
+    /// Room for the places of keys.
+    places: Vec<u64>,
+    /// Bytes that a hash table and its states may have before they are emptied into parts.
+    most_bytes: usize,
+    /// Records since the table was begun.
+    records: usize,
+    parts: Option<Box<Partitions>>,
 }
 
 impl States {
@@ -41,15 +55,46 @@ impl States {
     /// No group has a record yet.
     pub(crate) fn new(plan: &Plan, array: bool) -> Self {
         let words = if array { huge_zeros((plan.groups as usize + 1) * plan.stride) } else { Vec::new() };
-        let sets = plan.distinct.iter().map(|_| GroupTable::new()).collect();
+        let sets = plan.distinct.iter().map(|distinct| GroupTable::new(distinct.width(), plan.seed)).collect();
         let apart = plan.apart.as_ref().map(|plan| Arc::new(GatheredTexts::new(plan)));
-        Self { words, table: (!array).then(GroupTable::new), first: 0, taken: None, sets, apart, stride: plan.stride }
+        let table = (!array).then(|| GroupTable::new(plan.width(), plan.seed));
+        Self { table, sets, apart, ..Self::of_words(plan, words) }
     }
 
     /// States that lie in local groups of morsels.
     pub(crate) fn in_windows(plan: &Plan) -> Self {
-        let taken = Some(Box::new(Taken::new(plan)));
-        Self { words: Vec::new(), table: None, first: 0, taken, sets: Vec::new(), apart: None, stride: plan.stride }
+        Self { taken: Some(Box::new(Taken::new(plan))), ..Self::of_words(plan, Vec::new()) }
+    }
+
+    /// The groups of a part, in a hash table.
+    pub(super) fn of_part(plan: &Plan) -> Self {
+        Self { table: Some(GroupTable::new(plan.width(), plan.seed)), ..Self::of_words(plan, Vec::new()) }
+    }
+
+    fn of_words(plan: &Plan, words: Vec<u64>) -> Self {
+        Self {
+            words,
+            table: None,
+            first: 0,
+            taken: None,
+            sets: Vec::new(),
+            apart: None,
+            stride: plan.stride,
+            places: Vec::new(),
+            most_bytes: usize::MAX,
+            records: 0,
+            parts: None,
+        }
+    }
+
+    /// Bytes that the hash table of one of so many threads may have, so that it stays in the cache.
+    pub(crate) fn table_bytes(caches: Caches, threads: usize) -> usize {
+        (caches.last / 2 / threads).min(MOST_BYTES).max(caches.l2)
+    }
+
+    /// With a hash table that is emptied into parts when it has more bytes than these, and gathers few records a group.
+    pub(crate) fn within(self, most_bytes: usize) -> Self {
+        Self { most_bytes, ..self }
     }
 
     /// Makes room for the groups of a morsel: a hash table for those of one that is scattered.
@@ -101,28 +146,56 @@ impl States {
     }
 
     /// All morsels have ended: of what was taken out of windows, what fulfils `having` is left.
-    pub(crate) fn settle(&mut self, plan: &Plan, having: Option<(&Having, Isa)>) -> Result<()> {
+    pub(super) fn settle(&mut self, plan: &Plan, having: Option<(&Having, Isa)>) -> Result<()> {
         self.taken.iter_mut().try_for_each(|taken| taken.settle(plan, having))
     }
 
-    /// The groups of a hash table by their numbers, with their states.
-    pub(super) fn groups(&self) -> impl Iterator<Item = (u64, &[u64])> {
-        let numbers = self.table.iter().flat_map(|table| table.numbers().iter().copied());
-        numbers.zip(self.words.chunks_exact(self.stride))
+    /// Whether groups have left the table.
+    pub(super) fn is_parted(&self) -> bool {
+        self.parts.is_some()
     }
 
-    /// Adds the states of groups with these numbers, where a hash table gives the places.
+    /// Groups of the table and of parts, where one may be several times.
+    pub(super) fn parted_groups(&self) -> usize {
+        self.table.as_ref().map_or(0, GroupTable::len) + self.parts.as_ref().map_or(0, |parts| parts.rows())
+    }
+
+    /// All groups by part.
+    pub(super) fn into_parts(mut self) -> Vec<Partition> {
+        let Some(table) = self.table.take() else { return Vec::new() };
+        let mut parts = self.parts.take().unwrap_or_else(|| Box::new(Partitions::new(table.width(), self.stride)));
+        part(&table, &self.words, self.stride, &mut parts);
+        parts.into_parts()
+    }
+
+    /// Adds rows of a part: the words of keys and states.
+    pub(super) fn add_rows(&mut self, plan: &Plan, rows: &[u64], keys: &mut Vec<u64>) -> Result<()> {
+        let width = plan.width();
+        let rows = || rows.chunks_exact(width + plan.stride);
+        keys.clear();
+        rows().for_each(|row| keys.extend_from_slice(&row[..width]));
+        self.add(plan, keys, rows().map(|row| &row[width..]))
+    }
+
+    /// The words of the groups' keys in a hash table, with their states.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
+        self.table.iter().flat_map(GroupTable::keys).zip(self.words.chunks_exact(self.stride))
+    }
+
+    /// Adds the states of groups whose keys have these words, where a hash table gives the places.
     pub(super) fn add<'a>(
         &mut self,
         plan: &Plan,
-        mut numbers: Vec<u64>,
+        words: &[u64],
         states: impl Iterator<Item = &'a [u64]>,
     ) -> Result<()> {
-        self.places(&mut numbers)?;
-        for (place, from) in numbers.into_iter().zip(states) {
-            let start = place as usize * self.stride;
+        let mut places = std::mem::take(&mut self.places);
+        self.find(words, &mut places)?;
+        for (place, from) in places.iter().zip(states) {
+            let start = *place as usize * self.stride;
             merge_state(plan, &mut self.words[start..start + self.stride], from);
         }
+        self.places = places;
         Ok(())
     }
 
@@ -130,16 +203,18 @@ impl States {
     pub(crate) fn bytes(&self) -> usize {
         let tables = self.table.iter().chain(&self.sets).map(GroupTable::bytes).sum::<usize>();
         let apart = self.apart.as_ref().map_or(0, |apart| apart.bytes());
-        self.words.capacity() * size_of::<u64>() + tables + apart + self.taken.as_ref().map_or(0, |taken| taken.bytes())
+        let parts = self.parts.as_ref().map_or(0, |parts| parts.bytes());
+        let taken = self.taken.as_ref().map_or(0, |taken| taken.bytes());
+        self.words.capacity() * size_of::<u64>() + tables + apart + parts + taken
     }
 
-    /// Adds numbers to a set of different values. They become places in it.
-    pub(crate) fn gather(&mut self, set: usize, numbers: &mut [u64]) -> Result<()> {
+    /// Adds values to a set of different ones, by the words that they have with the keys of their groups.
+    pub(crate) fn gather(&mut self, set: usize, words: &[u64]) -> Result<()> {
         let set = &mut self.sets[set];
-        if set.numbers().len() + numbers.len() > u32::MAX as usize {
+        if set.len() + words.len() / set.width() > u32::MAX as usize {
             return Err(Error::OutOfMemory("4,294,967,295 different values".to_owned()));
         }
-        set.places(numbers);
+        set.find_or_add(words, &mut self.places);
         Ok(())
     }
 
@@ -154,7 +229,7 @@ impl States {
     }
 
     /// All records have come to what is kept apart.
-    pub(crate) fn end_apart(&mut self, makers: Makers<'_>) -> Result<()> {
+    pub(super) fn end_apart(&mut self, makers: Makers<'_>) -> Result<()> {
         if self.apart.is_some() { self.apart_mut()?.end(makers) } else { Ok(()) }
     }
 
@@ -164,21 +239,30 @@ impl States {
         apart.ok_or_else(|| Error::Internal("what is kept apart is nobody's".to_owned()))
     }
 
-    /// Replaces group numbers by places in [`States::words`], counted in states. A number that the keys do not allow gets
-    /// the place that is no group's.
-    pub(crate) fn places(&mut self, numbers: &mut [u64]) -> Result<()> {
+    /// Puts the places in [`States::words`], counted in states, of groups whose keys have these words into `places`, in place of
+    /// what it had. A number that the keys do not allow gets the place that is no group's.
+    pub(crate) fn find(&mut self, words: &[u64], places: &mut Vec<u64>) -> Result<()> {
         let spare = self.spare();
         let Some(table) = &mut self.table else {
-            for number in numbers {
-                *number = number.wrapping_sub(self.first).min(spare);
-            }
+            places.clear();
+            places.extend(words.iter().map(|number| number.wrapping_sub(self.first).min(spare)));
             return Ok(());
         };
-        if table.numbers().len() + numbers.len() > u32::MAX as usize {
+        let rows = words.len() / table.width();
+        let bytes = table.used_bytes() + self.words.len() * size_of::<u64>();
+        if bytes > self.most_bytes && self.records < table.len() * FEW_RECORDS {
+            let parts = self.parts.get_or_insert_with(|| Box::new(Partitions::new(table.width(), self.stride)));
+            part(table, &self.words, self.stride, parts);
+            table.clear();
+            self.words.clear();
+            self.records = 0;
+        }
+        self.records += rows;
+        if table.len() + rows > u32::MAX as usize {
             return Err(Error::OutOfMemory("an aggregation into 4,294,967,295 groups".to_owned()));
         }
-        table.places(numbers);
-        self.words.resize(table.numbers().len() * self.stride, 0);
+        table.find_or_add(words, places);
+        self.words.resize(table.len() * self.stride, 0);
         Ok(())
     }
 
@@ -202,26 +286,42 @@ impl States {
         &mut self.words
     }
 
-    /// Adds the states of another thread.
-    pub(crate) fn merge(&mut self, plan: &Plan, mut other: Self) -> Result<()> {
+    /// Adds what another thread has beside its states.
+    pub(super) fn merge_beside(&mut self, other: &mut Self) -> Result<()> {
         if let Some(other) = other.apart.take().and_then(Arc::into_inner) {
             self.apart_mut()?.merge(other)?;
         }
-        for (set, other) in other.sets.iter().enumerate() {
-            self.gather(set, &mut other.numbers().to_vec())?;
+        for (set, other) in std::mem::take(&mut other.sets).into_iter().enumerate() {
+            self.gather(set, other.words())?;
         }
+        Ok(())
+    }
+
+    /// What groups have beside their states.
+    pub(super) fn take_beside(&mut self, plan: &Plan) -> Beside {
+        Beside::of(plan, &std::mem::take(&mut self.sets), self.apart.take())
+    }
+
+    /// Adds the states of another thread.
+    pub(super) fn merge(&mut self, plan: &Plan, other: Self) -> Result<()> {
         if let (Some(taken), Some(other)) = (&mut self.taken, other.taken) {
             return taken.merge(plan, *other);
         }
         let states = other.words.chunks_exact(self.stride);
         if let Some(table) = &other.table {
-            return self.add(plan, table.numbers().to_vec(), states);
+            return self.add(plan, table.words(), states);
         }
         for (to, from) in self.words.chunks_exact_mut(self.stride).zip(states).filter(|(_, from)| from[0] != 0) {
             merge_state(plan, to, from);
         }
         Ok(())
     }
+}
+
+/// Adds the groups of a hash table to parts.
+fn part(table: &GroupTable, words: &[u64], stride: usize, parts: &mut Partitions) {
+    let groups = table.keys().zip(words.chunks_exact(stride));
+    groups.for_each(|(key, state)| parts.push(table.hash(key), key, state));
 }
 
 /// Adds a state to another.

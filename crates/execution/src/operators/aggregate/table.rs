@@ -1,53 +1,97 @@
-//! A table from 64-bit group numbers to places. As long as the numbers are little larger than they are many, as those of strings
-//! are, it is an array by number; then a hash table, by open addressing with linear probing. Numbers come a vector at a time, so
-//! that memory can be asked for all of a block's slots before the first of them is read.
+//! A table from the words of groups' keys to places. As long as keys are single words little larger than they are many, as
+//! numbers of strings are, it is an array by that word; then a hash table, by open addressing with linear probing. Keys come a
+//! vector at a time, so that memory can be asked for all of a block's slots before the first of them is read.
 
 use gingham_kernels::element_ahead;
 use gingham_storage::{huge_vec, huge_zeros};
 
-/// Places of the numbers met so far, given in the order in which they came.
+/// Places of the keys met so far, given in the order in which they came.
 #[derive(Debug)]
 pub(super) struct GroupTable {
     slots: GroupLookup,
-    /// The number at each place.
-    numbers: Vec<u64>,
+    /// Their words, a key after the other.
+    keys: Keys,
+    seed: u64,
 }
 
-/// How a number's place is found.
+/// Keys of as many words each.
+#[derive(Debug)]
+struct Keys {
+    width: usize,
+    words: Vec<u64>,
+}
+
+/// How a key's place is found.
 #[derive(Debug)]
 enum GroupLookup {
-    /// By number the place plus one; 0 where there is none.
+    /// By its only word the place plus one; 0 where there is none.
     Direct(Vec<u32>),
-    /// The place plus one of the number that hashes there or a little before, below the upper half of its hash, which tells most
+    /// The place plus one of the key that hashes there or a little before, below the upper half of its hash, which tells most
     /// others from it; 0 where there is none. A power of two of them, at most half in use.
     Hashed(Vec<u64>),
 }
 
-/// Numbers below this may have an array however few they are.
+/// Words below this may have an array however few they are.
 const SMALL: u64 = 1 << 12;
-/// Elements of an array for each number that it has, at most: as many bytes as a hash table has.
+/// Elements of an array for each key that it has, at most: as many bytes as a hash table has.
 const SPARSE: u64 = 4;
 const FIRST_SLOTS: usize = 1 << 10;
-/// Numbers whose slots are asked for at once.
+/// Slots for each key, about.
+const SLOTS: usize = 3;
+/// Keys whose slots are asked for at once.
 const BLOCK: usize = 64;
 /// The half of a slot that is the place plus one.
 const PLACE: u64 = u32::MAX as u64;
 
 impl GroupTable {
-    pub(super) fn new() -> Self {
-        Self { slots: GroupLookup::Direct(Vec::new()), numbers: Vec::new() }
+    /// For keys of so many words. Nobody who chooses keys knows the seed, so that nobody can choose those whose hashes are equal.
+    pub(super) fn new(width: usize, seed: u64) -> Self {
+        let slots = match width {
+            1 => GroupLookup::Direct(Vec::new()),
+            _ => GroupLookup::Hashed(huge_zeros(FIRST_SLOTS)),
+        };
+        Self { slots, keys: Keys { width, words: Vec::new() }, seed }
     }
 
-    /// The numbers, each at its place.
-    pub(super) fn numbers(&self) -> &[u64] {
-        &self.numbers
+    /// Forgets all keys, and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        match &mut self.slots {
+            GroupLookup::Direct(places) => places.fill(0),
+            GroupLookup::Hashed(slots) => slots.fill(0),
+        }
+        self.keys.words.clear();
     }
 
-    /// The place of a number.
-    pub(super) fn place(&self, number: u64) -> Option<usize> {
+    /// The hash of a key.
+    pub(super) fn hash(&self, key: &[u64]) -> u64 {
+        hash(self.seed, key)
+    }
+
+    /// The words of all keys, each key's at its place.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.keys.words
+    }
+
+    /// The keys, each at its place.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &[u64]> {
+        self.keys.words.chunks_exact(self.keys.width)
+    }
+
+    /// How many keys there are.
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Words of a key.
+    pub(super) fn width(&self) -> usize {
+        self.keys.width
+    }
+
+    /// The place of a key.
+    pub(super) fn place(&self, key: &[u64]) -> Option<usize> {
         match &self.slots {
-            GroupLookup::Direct(places) => (*places.get(usize::try_from(number).ok()?)? as usize).checked_sub(1),
-            GroupLookup::Hashed(slots) => find(slots, &self.numbers, number, hash(number)).ok(),
+            GroupLookup::Direct(places) => (*places.get(usize::try_from(key[0]).ok()?)? as usize).checked_sub(1),
+            GroupLookup::Hashed(slots) => find(slots, &self.keys, key, hash(self.seed, key)).ok(),
         }
     }
 
@@ -57,30 +101,46 @@ impl GroupTable {
             GroupLookup::Direct(places) => places.capacity() * size_of::<u32>(),
             GroupLookup::Hashed(slots) => slots.capacity() * size_of::<u64>(),
         };
-        slots + self.numbers.capacity() * size_of::<u64>()
+        slots + self.keys.words.capacity() * size_of::<u64>()
     }
 
-    /// Replaces each number by its place, new ones added. The caller keeps their number below 2^32.
-    pub(super) fn places(&mut self, numbers: &mut [u64]) {
-        let largest = numbers.iter().copied().max().unwrap_or(0);
-        let all = self.numbers.len() + numbers.len();
-        if let GroupLookup::Direct(places) = &mut self.slots
-            && largest < SMALL.max(all as u64 * SPARSE)
-        {
-            widen(places, largest as usize + 1);
-            return direct(places, &mut self.numbers, numbers);
-        }
-        let slots = match &mut self.slots {
-            GroupLookup::Hashed(slots) => slots,
-            direct @ GroupLookup::Direct(_) => {
-                *direct = GroupLookup::Hashed(spread(&self.numbers, FIRST_SLOTS.max((all * 2).next_power_of_two())));
-                return self.places(numbers);
+    /// Bytes that its keys need, which are fewer than it takes when it had more of them.
+    pub(super) fn used_bytes(&self) -> usize {
+        (self.keys.words.len() + self.len() * SLOTS) * size_of::<u64>()
+    }
+
+    /// Puts the places of keys with these words into `places`, in place of what it had. New keys are added. The caller keeps
+    /// their number below 2^32.
+    pub(super) fn find_or_add(&mut self, words: &[u64], places: &mut Vec<u64>) {
+        places.clear();
+        let all = self.len() + words.len() / self.keys.width;
+        if let GroupLookup::Direct(direct) = &mut self.slots {
+            let largest = words.iter().copied().max().unwrap_or(0);
+            if largest < SMALL.max(all as u64 * SPARSE) {
+                widen(direct, largest as usize + 1);
+                return self::direct(direct, &mut self.keys.words, words, places);
             }
-        };
-        if all * 2 > slots.len() {
-            *slots = spread(&self.numbers, (all * 2).next_power_of_two());
+            let slots = FIRST_SLOTS.max((all * 2).next_power_of_two());
+            self.slots = GroupLookup::Hashed(spread(&self.keys, self.seed, slots));
         }
-        hashed(slots, &mut self.numbers, numbers);
+        let GroupLookup::Hashed(slots) = &mut self.slots else { return };
+        if all * 2 > slots.len() {
+            *slots = spread(&self.keys, self.seed, (all * 2).next_power_of_two());
+        }
+        let keys = &mut self.keys;
+        // With a width that the compiler knows, few words are compared and hashed without a loop.
+        match keys.width {
+            1 => hashed(1, slots, keys, self.seed, words, places),
+            2 => hashed(2, slots, keys, self.seed, words, places),
+            3 => hashed(3, slots, keys, self.seed, words, places),
+            width => hashed(width, slots, keys, self.seed, words, places),
+        }
+    }
+}
+
+impl Keys {
+    fn len(&self) -> usize {
+        self.words.len() / self.width
     }
 }
 
@@ -96,47 +156,56 @@ fn widen(places: &mut Vec<u32>, length: usize) {
     }
 }
 
-/// Replaces numbers by their places in an array that is long enough.
-fn direct(places: &mut [u32], known: &mut Vec<u64>, numbers: &mut [u64]) {
-    for block in numbers.chunks_mut(BLOCK) {
-        block.iter().for_each(|number| element_ahead(places, *number as usize));
-        for number in block {
-            let place = &mut places[*number as usize];
+/// Adds the places of keys of one word in an array that is long enough.
+fn direct(direct: &mut [u32], known: &mut Vec<u64>, words: &[u64], places: &mut Vec<u64>) {
+    for block in words.chunks(BLOCK) {
+        block.iter().for_each(|word| element_ahead(direct, *word as usize));
+        places.extend(block.iter().map(|word| {
+            let place = &mut direct[*word as usize];
             if *place == 0 {
-                known.push(*number);
+                known.push(*word);
                 *place = known.len() as u32;
             }
-            *number = u64::from(*place) - 1;
-        }
+            u64::from(*place) - 1
+        }));
     }
 }
 
-/// Looks keys up in a hash table that has room for those that are new.
-fn hashed(slots: &mut [u64], known: &mut Vec<u64>, numbers: &mut [u64]) {
+/// Adds the places of keys of `width` words, as all of `known` have, in a hash table that has room for those that are new.
+#[inline(always)]
+fn hashed(width: usize, slots: &mut [u64], known: &mut Keys, seed: u64, words: &[u64], places: &mut Vec<u64>) {
     let mask = slots.len() - 1;
     let mut hashes = [0; BLOCK];
-    for block in numbers.chunks_mut(BLOCK) {
-        for (number, hash) in block.iter().zip(&mut hashes) {
-            *hash = crate::operators::aggregate::table::hash(*number);
+    let mut next = known.len();
+    for block in words.chunks(BLOCK * width) {
+        let rows = block.len() / width;
+        for (key, hash) in block.chunks_exact(width).zip(&mut hashes) {
+            *hash = self::hash(seed, key);
             element_ahead(slots, *hash as usize & mask);
         }
-        for hash in &hashes[..block.len()] {
+        for hash in &hashes[..rows] {
             let slot = slots[*hash as usize & mask];
-            element_ahead(known, (slot & PLACE).saturating_sub(1) as usize);
+            element_ahead(&known.words, (slot & PLACE).saturating_sub(1) as usize * width);
         }
-        for (number, hash) in block.iter_mut().zip(hashes) {
-            let place = find(slots, known, *number, hash).unwrap_or_else(|slot| {
-                known.push(*number);
-                slots[slot] = entry(hash, known.len());
-                known.len() - 1
+        for (key, hash) in block.chunks_exact(width).zip(hashes) {
+            let place = find_among(width, slots, &known.words, key, hash).unwrap_or_else(|slot| {
+                known.words.extend_from_slice(key);
+                next += 1;
+                slots[slot] = entry(hash, next);
+                next - 1
             });
-            *number = place as u64;
+            places.push(place as u64);
         }
     }
 }
 
-/// The place of a number, or the slot that it would have.
-fn find(slots: &[u64], known: &[u64], number: u64, hash: u64) -> Result<usize, usize> {
+fn find(slots: &[u64], known: &Keys, key: &[u64], hash: u64) -> Result<usize, usize> {
+    find_among(known.width, slots, &known.words, key, hash)
+}
+
+/// The place of a key of `width` words, or the slot that it would have.
+#[inline(always)]
+fn find_among(width: usize, slots: &[u64], known: &[u64], key: &[u64], hash: u64) -> Result<usize, usize> {
     let mask = slots.len() - 1;
     let mut at = hash as usize & mask;
     loop {
@@ -145,25 +214,29 @@ fn find(slots: &[u64], known: &[u64], number: u64, hash: u64) -> Result<usize, u
             return Err(at);
         }
         let place = (slot & PLACE) as usize - 1;
-        if (slot ^ hash) & !PLACE == 0 && known[place] == number {
-            return Ok(place);
+        if (slot ^ hash) & !PLACE == 0 {
+            let other = &known[place * width..(place + 1) * width];
+            if (0..width).all(|word| other[word] == key[word]) {
+                return Ok(place);
+            }
         }
         at = (at + 1) & mask;
     }
 }
 
-/// A hash table of numbers, of so many slots, a power of two.
-fn spread(numbers: &[u64], slots: usize) -> Vec<u64> {
+/// A hash table of keys, of so many slots, a power of two.
+fn spread(keys: &Keys, seed: u64, slots: usize) -> Vec<u64> {
     let mut slots = huge_zeros(slots);
     let mask = slots.len() - 1;
     let mut hashes = [0; BLOCK];
     let mut place = 0;
-    for block in numbers.chunks(BLOCK) {
-        for (number, hash) in block.iter().zip(&mut hashes) {
-            *hash = crate::operators::aggregate::table::hash(*number);
+    for block in keys.words.chunks(BLOCK * keys.width) {
+        let rows = block.len() / keys.width;
+        for (key, hash) in block.chunks_exact(keys.width).zip(&mut hashes) {
+            *hash = self::hash(seed, key);
             element_ahead(&slots, *hash as usize & mask);
         }
-        for hash in &hashes[..block.len()] {
+        for hash in &hashes[..rows] {
             let mut at = *hash as usize & mask;
             while slots[at] != 0 {
                 at = (at + 1) & mask;
@@ -175,15 +248,19 @@ fn spread(numbers: &[u64], slots: usize) -> Vec<u64> {
     slots
 }
 
-/// What a slot has of a number with this hash.
+/// What a slot has of a key with this hash.
 fn entry(hash: u64, place_and_one: usize) -> u64 {
     hash & !PLACE | place_and_one as u64
 }
 
-/// A product folded, so that low bits depend on all: neighbouring numbers, which are the rule, fall apart.
-fn hash(number: u64) -> u64 {
-    let product = u128::from(number ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-    (product >> 64) as u64 ^ product as u64
+/// Products folded, so that low bits depend on all: neighbouring numbers, which are the rule, fall apart.
+#[inline(always)]
+fn hash(seed: u64, key: &[u64]) -> u64 {
+    let fold = |hash: u64, word: &u64| {
+        let product = u128::from(word ^ hash) * 0xd6e8_feb8_6659_fd93;
+        (product >> 64) as u64 ^ product as u64
+    };
+    key.iter().fold(seed, fold)
 }
 
 #[cfg(test)]
@@ -191,45 +268,62 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// A table that is asked for some numbers a round, against the standard library's.
-    fn check(rounds: u64, numbers: impl Fn(u64) -> Vec<u64>) -> GroupTable {
-        let mut table = GroupTable::new();
-        let mut known: HashMap<u64, u64> = HashMap::new();
+    /// A table that is asked for some keys a round, against the standard library's.
+    fn check(width: usize, rounds: u64, keys: impl Fn(u64) -> Vec<Vec<u64>>) -> GroupTable {
+        let mut table = GroupTable::new(width, 0x1234_5678_9abc_def0);
+        let (mut known, mut places): (HashMap<Vec<u64>, u64>, _) = (HashMap::new(), Vec::new());
         for round in 0..rounds {
-            let asked = numbers(round);
-            let mut places = asked.clone();
-            table.places(&mut places);
-            for (number, place) in asked.into_iter().zip(places) {
+            let asked = keys(round);
+            table.find_or_add(&asked.concat(), &mut places);
+            assert_eq!(places.len(), asked.len());
+            for (key, place) in asked.into_iter().zip(&places) {
+                assert_eq!(table.keys().nth(*place as usize), Some(key.as_slice()));
+                assert_eq!(table.place(&key), Some(*place as usize));
                 let next = known.len() as u64;
-                assert_eq!(*known.entry(number).or_insert(next), place);
-                assert_eq!(table.numbers()[place as usize], number);
-                assert_eq!(table.place(number), Some(place as usize));
+                assert_eq!(*known.entry(key).or_insert(next), *place);
             }
         }
-        assert_eq!(table.numbers().len(), known.len());
-        assert_eq!(table.place(u64::MAX - 1), None);
+        assert_eq!(table.len(), known.len());
+        assert_eq!(table.place(&vec![u64::MAX - 1; width]), None);
         table
     }
 
+    fn single(words: impl Iterator<Item = u64>) -> Vec<Vec<u64>> {
+        words.map(|word| vec![word]).collect()
+    }
+
     #[test]
-    fn numbers_keep_their_places() {
-        let table = check(400, |round| {
-            let mut numbers: Vec<u64> = (0..97).map(|i| (i * round * 31) % 5000 + (i % 2) * (u64::MAX / 2)).collect();
-            numbers.extend((0..round).map(|i| (round * i) << 40));
-            numbers
+    fn keys_keep_their_places() {
+        let table = check(1, 400, |round| {
+            let scattered = (0..97).map(|i| (i * round * 31) % 5000 + (i % 2) * (u64::MAX / 2));
+            single(scattered.chain((0..round).map(|i| (round * i) << 40)))
         });
         assert!(matches!(table.slots, GroupLookup::Hashed(_)));
-        assert!(table.numbers().len() > FIRST_SLOTS, "it grew");
+        assert!(table.len() > FIRST_SLOTS, "it grew");
+    }
+
+    #[test]
+    fn keys_of_several_words_keep_their_places() {
+        for width in 2..6 {
+            // Keys that differ in one word alone, whichever it is.
+            let key = |number: u64| {
+                let mut key = vec![7; width];
+                key[number as usize % width] = (number % 1500) << (number % 3 * 20);
+                key
+            };
+            let table = check(width, 200, |round| (0..90).map(|i| key(round * 13 + i * 7)).collect());
+            assert!(table.len() > FIRST_SLOTS / 2, "it grew");
+        }
     }
 
     #[test]
     fn dense_numbers_have_an_array() {
-        let table = check(400, |round| (0..50).map(|i| ((round * 50 + i) * 3 % 40_000) ^ (i % 7)).collect());
+        let table = check(1, 400, |round| single((0..50).map(|i| ((round * 50 + i) * 3 % 40_000) ^ (i % 7))));
         assert!(matches!(table.slots, GroupLookup::Direct(_)));
         // Until one is far from the others.
-        let table = check(400, |round| (0..50).map(|i| round * 50 + i + (round / 399) * 200_000).collect());
+        let table = check(1, 400, |round| single((0..50).map(|i| round * 50 + i + (round / 399) * 200_000)));
         assert!(matches!(table.slots, GroupLookup::Hashed(_)));
-        let table = check(1, |_| Vec::new());
+        let table = check(1, 1, |_| Vec::new());
         assert!(matches!(table.slots, GroupLookup::Direct(_)));
     }
 }

@@ -1,0 +1,176 @@
+//! The keys of a group as words of 64 bits. Each key is a digit of a word as long as the digits of a word fit; what needs more
+//! has a word of its own. Few words are compared and hashed without looking at strings or at how many keys there are.
+
+use crate::data::limits::Limits;
+use crate::program::expression::{Arithmetic, Expression};
+use crate::program::steps::{Builder, Nullable, StepId};
+use crate::{Error, Result};
+
+/// What a word's digits can be together is less than this: numbers of 63 bits.
+const LARGEST: u64 = i64::MAX as u64;
+
+/// A digit of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Digit {
+    word: usize,
+    /// Numbers that the digits below it can be together.
+    below: u64,
+    /// Values that it has.
+    size: u64,
+}
+
+/// Where the words of a group have a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyPlace {
+    /// A digit: the key's distance from `low`, and behind the last of these NULL, where it may be NULL.
+    Digit { digit: Digit, low: i128, nullable: bool },
+    /// All of a word, where its digit `null`, if it has one, is 0.
+    Word { word: usize, null: Option<Digit> },
+}
+
+/// Groups' words in the making.
+#[derive(Debug)]
+pub(super) struct KeyWords {
+    pub(super) words: Vec<StepId>,
+    pub(super) places: Vec<KeyPlace>,
+    /// Numbers that a word of digits can be; `None` where a key has all of it.
+    sizes: Vec<Option<u64>>,
+}
+
+impl Digit {
+    fn of(self, words: &[u64]) -> u64 {
+        words[self.word] / self.below % self.size
+    }
+}
+
+impl KeyPlace {
+    /// The key of a group that has these words; `None` is NULL.
+    pub(super) fn of(&self, words: &[u64]) -> Option<i128> {
+        match *self {
+            Self::Digit { digit, low, nullable } => {
+                let distance = digit.of(words);
+                (!nullable || distance != digit.size - 1).then(|| low + i128::from(distance))
+            }
+            Self::Word { word, null } => {
+                null.is_none_or(|null| null.of(words) == 0).then(|| (words[word] as i64).into())
+            }
+        }
+    }
+
+    /// Leaves out the last key of `words` where `others`, the words of the keys before it, have it as a digit.
+    pub(super) fn take_from(&self, words: &[u64], others: &mut [u64]) {
+        if let Self::Digit { digit, .. } = self
+            && let Some(word) = others.get_mut(digit.word)
+        {
+            *word = words[digit.word] / digit.size;
+        }
+    }
+
+    /// The least value of a key that is a digit.
+    pub(super) fn low(&self) -> Option<i128> {
+        match *self {
+            Self::Digit { low, .. } => Some(low),
+            Self::Word { .. } => None,
+        }
+    }
+
+    fn digits_mut(&mut self) -> Option<&mut Digit> {
+        match self {
+            Self::Digit { digit, .. } | Self::Word { null: Some(digit), .. } => Some(digit),
+            Self::Word { null: None, .. } => None,
+        }
+    }
+}
+
+impl KeyWords {
+    /// The words of some keys.
+    pub(super) fn new(builder: &mut Builder, keys: &[Expression]) -> Result<Self> {
+        let mut all = Self { words: Vec::new(), places: Vec::new(), sizes: Vec::new() };
+        for key in keys {
+            let key = builder.lower(key)?;
+            all.add(builder, key)?;
+        }
+        Ok(all)
+    }
+
+    /// The words of groups, which are told apart by these keys: one at least.
+    pub(super) fn of_groups(builder: &mut Builder, keys: &[Expression]) -> Result<Self> {
+        let mut all = Self::new(builder, keys)?;
+        if all.words.is_empty() {
+            all.push(builder.constant(0), Some(1));
+        }
+        Ok(all)
+    }
+
+    fn push(&mut self, word: StepId, size: Option<u64>) -> usize {
+        self.words.push(word);
+        self.sizes.push(size);
+        self.words.len() - 1
+    }
+
+    /// Adds a key behind the others.
+    pub(super) fn add(&mut self, builder: &mut Builder, key: Nullable) -> Result<()> {
+        let Limits { min: low, max } = builder.range(key.value);
+        if !builder.range(key.value).is_short() {
+            return Err(Error::Unsupported("a key of more than 64 bits".to_owned()));
+        }
+        let nullable = key.valid.is_some();
+        let size = u64::try_from(max - low + 1 + i128::from(nullable)).ok().filter(|size| *size < LARGEST);
+        let place = match size {
+            Some(size) => {
+                let from = builder.constant(low);
+                let mut distance = builder.combine(Arithmetic::Subtract, key.value, from)?;
+                if let Some(valid) = key.valid {
+                    let null = builder.constant(i128::from(size) - 1);
+                    distance = builder.choose(valid, distance, null);
+                }
+                KeyPlace::Digit { digit: self.add_digit(builder, distance, size)?, low, nullable }
+            }
+            None => {
+                let (mut word, mut null) = (key.value, None);
+                if let Some(valid) = key.valid {
+                    let (zero, one) = (builder.constant(0), builder.constant(1));
+                    word = builder.choose(valid, word, zero);
+                    let is_null = builder.choose(valid, zero, one);
+                    null = Some(self.add_digit(builder, is_null, 2)?);
+                }
+                KeyPlace::Word { word: self.push(word, None), null }
+            }
+        };
+        self.places.push(place);
+        Ok(())
+    }
+
+    /// Adds a digit to the first word that has room for it.
+    fn add_digit(&mut self, builder: &mut Builder, digit: StepId, size: u64) -> Result<Digit> {
+        let together = |own: &Option<u64>| own.and_then(|own| own.checked_mul(size)).filter(|size| *size < LARGEST);
+        let word = match self.sizes.iter().position(|own| together(own).is_some()) {
+            Some(word) => word,
+            None => {
+                let zero = builder.constant(0);
+                self.push(zero, Some(1))
+            }
+        };
+        self.words[word] = builder.with_digit(self.words[word], digit, size.into())?;
+        self.sizes[word] = together(&self.sizes[word]);
+        let above = self.places.iter_mut().filter_map(KeyPlace::digits_mut);
+        above.filter(|digit| digit.word == word).for_each(|digit| digit.below *= size);
+        Ok(Digit { word, below: 1, size })
+    }
+
+    /// Groups that the keys' ranges allow; as many as there are numbers, where they take several words.
+    pub(super) fn groups(&self) -> u64 {
+        if let [Some(size)] = *self.sizes { size } else { u64::MAX }
+    }
+}
+
+/// Puts the words of keys, of which each column has those of `rows` keys, into `out`, a key behind the other, in place of what it had.
+pub(crate) fn interleave<'c>(columns: impl ExactSizeIterator<Item = &'c [i64]>, rows: usize, out: &mut Vec<u64>) {
+    let width = columns.len();
+    out.clear();
+    out.resize(rows * width, 0);
+    for (word, column) in columns.enumerate() {
+        let words = out.iter_mut().skip(word).step_by(width);
+        words.zip(column).for_each(|(word, value)| *word = *value as u64);
+    }
+}
