@@ -1,7 +1,8 @@
 //! Functions that execution asks for while a query runs: expressions that DataFusion evaluates, over columns that are
 //! integers there. Results are integers again; strings get numbers of the query's own, equal ones the same.
 
-use crate::compile::groups::OutputColumn;
+use crate::compile::entry_numbers::EntryNumbers;
+use crate::compile::groups::{OutputColumn, OutputSource};
 use crate::compile::numbers;
 use crate::compile::results::array;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, RecordBatch, RecordBatchOptions};
@@ -36,16 +37,29 @@ pub(super) struct CompiledFunction {
 
 /// A function for one run of a query.
 #[derive(Debug)]
-struct RunningFunction {
+pub(super) struct RunningFunction {
     function: CompiledFunction,
     strings: Arc<InternedStrings>,
+    /// The numbers that it gives for a dictionary's entries, where it is over nothing else.
+    entries: Option<EntryNumbers>,
     isa: Isa,
 }
 
 impl CompiledFunction {
     /// For a run of the query that numbers `strings`.
     pub(super) fn running(&self, strings: &Arc<InternedStrings>, isa: Isa) -> Arc<dyn Compute> {
-        Arc::new(RunningFunction { function: self.clone(), strings: Arc::clone(strings), isa })
+        let entries = self.entries().map(EntryNumbers::new);
+        Arc::new(RunningFunction { function: self.clone(), strings: Arc::clone(strings), entries, isa })
+    }
+
+    /// The entries of the dictionary that it makes strings of, if it looks at nothing else.
+    fn entries(&self) -> Option<usize> {
+        let [OutputColumn { how: OutputSource::Column(_), entries: Some(entries), .. }] = self.columns.as_slice()
+        else {
+            return None;
+        };
+        let data_type = self.expression.data_type(&self.schema).ok()?;
+        (is_string(&data_type) && self.constants.is_empty()).then(|| entries.len())
     }
 }
 
@@ -80,9 +94,24 @@ impl RunningFunction {
     }
 }
 
+impl RunningFunction {
+    /// The integers for records with these arguments, those of strings their numbers.
+    pub(super) fn numbers_of(
+        &self,
+        arguments: &[Column],
+        rows: usize,
+        memory: &dyn Memory,
+    ) -> gingham_execution::Result<Column> {
+        integers(&self.evaluated(arguments, rows)?, &self.strings, memory)
+    }
+}
+
 impl Compute for RunningFunction {
     fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> gingham_execution::Result<Column> {
-        integers(&self.evaluated(arguments, rows)?, &self.strings, memory)
+        match (&self.entries, arguments) {
+            (Some(entries), [argument]) => entries.numbers(argument, self, memory),
+            _ => self.numbers_of(arguments, rows, memory),
+        }
     }
 
     fn texts(&self, arguments: &[Column], rows: usize) -> gingham_execution::Result<BinaryViewArray> {

@@ -294,12 +294,7 @@ impl OutputColumn {
 
 impl GroupParts {
     /// Adds the keys. Gives those whose strings tell groups apart by their records.
-    fn add_keys(
-        &mut self,
-        aggregate: &AggregateExec,
-        open: &PipelineBuilder,
-        schema: &Schema,
-    ) -> Compiled<Vec<usize>> {
+    fn add_keys(&mut self, aggregate: &AggregateExec, open: &PipelineBuilder, schema: &Schema) -> Compiled<Vec<usize>> {
         let keys = open.scope.translate_all(&keys_of(aggregate), schema);
         let keys = keys.map_err(|why| NotCompiled::new(format!("a key that has no codes: {why}")))?;
         let kept = kept(&keys);

@@ -23,6 +23,7 @@
 //! | `evaluate` | what DataFusion computes of a pipeline's records |
 //! | `given` | rows of DataFusion's operators as a source of pipelines |
 //! | `functions` | the same while a query runs |
+//! | `entry_numbers` | numbers of strings that functions make of a dictionary's entries |
 //! | `exec` | `CompiledExec`, the operator |
 //! | `wanted` | which of its rows, and in which order |
 //! | `results` | rows -> Arrow arrays |
@@ -33,6 +34,7 @@ mod calls;
 mod common_subplans;
 mod draft;
 mod entries;
+mod entry_numbers;
 mod evaluate;
 mod exec;
 mod filtered;

@@ -73,8 +73,7 @@ impl Values {
         }
     }
 
-    /// In 128 bits each.
-    pub(crate) fn widened(self) -> Vec<i128> {
+    fn widened(self) -> Vec<i128> {
         match self {
             Self::Short(values) => values.into_iter().map(i128::from).collect(),
             Self::Wide(values) => values,

@@ -77,7 +77,7 @@ impl GatheredRows {
         match self {
             Self::Rows(mut pieces) if pieces.len() == 1 => Ok(pieces.swap_remove(0)),
             Self::Rows(pieces) => {
-                let rows = joined(pieces, helpers)?;
+                let rows = Rows::gathered(pieces.first().map_or(0, |piece| piece.columns.len()), &pieces)?;
                 grow(rows.bytes())?;
                 Ok(rows)
             }
@@ -102,25 +102,6 @@ impl GatheredRows {
 
 fn length(pieces: &[Rows]) -> usize {
     pieces.iter().map(|piece| piece.rows).sum()
-}
-
-/// Columns that are in pieces, each of the same length and with as many columns.
-fn joined(pieces: Vec<Rows>, helpers: &Helpers<'_>) -> Result<Rows> {
-    let (rows, count) = (length(&pieces), pieces.first().map_or(0, |piece| piece.columns.len()));
-    let column = move |number: usize| {
-        let columns = || pieces.iter().map(|piece| &piece.columns[number]);
-        let short = columns().map(short).collect::<Option<Vec<&[i64]>>>();
-        let values = match short {
-            Some(pieces) => {
-                let mut values = huge_vec(rows);
-                pieces.into_iter().for_each(|piece| values.extend_from_slice(piece));
-                Values::Short(values)
-            }
-            None => Values::Wide(columns().flat_map(|column| column.values.clone().widened()).collect()),
-        };
-        Column { values, valid: valid(&pieces, number) }
-    };
-    Ok(Rows { rows, columns: helpers.each(count, helpers.threads(rows * count), column)? })
 }
 
 /// Columns that are in pieces as a relation.

@@ -273,7 +273,9 @@ impl QueryExecution {
         } else {
             let sorted = Pipeline::sorted(&self.prepared.query.pipelines, number);
             let rows = match sorted {
-                Some(column) => GatheredRows::Rows(vec![self.sorted(rows.into_rows(grow, &helpers)?, column, &helpers)?]),
+                Some(column) => {
+                    GatheredRows::Rows(vec![self.sorted(rows.into_rows(grow, &helpers)?, column, &helpers)?])
+                }
                 None => rows,
             };
             let relation = rows.into_relation(grow, &helpers)?;

@@ -58,10 +58,10 @@ fn beside_with(
     (scratch, functions): (&mut Scratch, &[Arc<dyn Compute>]),
 ) -> Result<()> {
     for (set, distinct) in plan.distinct.iter().enumerate() {
-        let (mut outputs, mut places) = ([Vec::new(), Vec::new()], Vec::new());
+        let (mut outputs, mut words) = (vec![Vec::new(); distinct.part.outputs.len()], Vec::new());
         emit(&distinct.part, by, vector, scratch, &mut outputs)?;
-        Distinct::counted(&outputs, &mut places);
-        states.gather(set, &mut places)?;
+        Distinct::counted(&outputs, &mut words);
+        states.gather(set, &words)?;
     }
     if let Some(apart) = &plan.apart {
         let mut outputs = vec![Vec::new(); apart.part.outputs.len()];

@@ -10,8 +10,9 @@ use arrow::datatypes::DataType;
 use hashbrown::HashTable;
 
 /// Most entries of a segment's dictionary.
-const MAX_ENTRIES: usize = 1 << 16;
-/// Values after which three quarters of distinct ones end the attempt.
+const MAX_ENTRIES: usize = 1 << 17;
+/// Values after which nine tenths of distinct ones end the attempt: of as many that are equally frequent as a dictionary may have
+/// entries, a little fewer are distinct.
 const SAMPLE: usize = 1 << 15;
 /// Most bytes of a value that lies in its Arrow view.
 const INLINE: usize = 12;
@@ -86,14 +87,18 @@ pub(crate) fn try_dictionary(chunks: &[ArrayRef], entries: EntryLimit) -> Option
             present += 1;
             bytes += value.len();
             let distinct = interner.len();
-            entries == EntryLimit::Any || distinct <= MAX_ENTRIES && (present != SAMPLE || distinct * 4 <= SAMPLE * 3)
+            entries == EntryLimit::Any || distinct <= MAX_ENTRIES && (present != SAMPLE || distinct * 10 <= SAMPLE * 9)
         });
         if !all {
             return None;
         }
     }
     let distinct = interner.len();
-    let code_bytes = if distinct <= 1 << 8 { 1 } else { 2 };
+    let code_bytes = match distinct {
+        0..=0x100 => 1,
+        0x101..=0x1_0000 => 2,
+        _ => 4,
+    };
     let coded = interner.arena.len() + 4 * distinct + code_bytes * rows;
     let plain = bytes + 4 * rows;
     let few = present > 0 && distinct * 4 <= present && coded * 10 <= plain * 7;

@@ -6,7 +6,7 @@
 //! | `keys` | keys -> words: digits of one number, or of several |
 //! | `states` | the words of all groups: an array over the keys' range, or a hash table |
 //! | `table` | that hash table |
-//! | `out_of_line` | what has no words: sums of floats of any size (`exact`, `moments`), smallest and largest strings (`texts`) |
+//! | `out_of_line` | what has no words: sums of floats of any size (`exact`, `moments`), smallest and largest strings (`texts`, `seen`) |
 //! | `local_groups` | states of one morsel at a time, where records lie in the order of the key |
 //! | `partitions` | groups that have left a table which outgrew a cache, in parts by the hashes of their keys |
 //! | `merge` | what all threads have gathered, put together |
@@ -28,6 +28,7 @@ mod out_of_line;
 mod outcome;
 mod partitions;
 mod plan;
+mod seen;
 mod states;
 mod table;
 mod texts;

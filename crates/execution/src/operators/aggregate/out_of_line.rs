@@ -3,10 +3,12 @@
 //! their own gives: the words of a record's keys, and for each of them whether the record counts and its arguments. All of it is exact, so that threads'
 //! results merge in any order.
 
+use crate::data::limits::Limits;
 use crate::data::rows::{Column, Values};
 use crate::operators::aggregate::different::Different;
 use crate::operators::aggregate::keys::{KeyWords, interleave};
 use crate::operators::aggregate::moments::Floats;
+use crate::operators::aggregate::seen::Seen;
 use crate::operators::aggregate::table::GroupTable;
 use crate::operators::aggregate::texts::Texts;
 use crate::program::computed::Compute;
@@ -69,6 +71,8 @@ struct Item {
     arguments: Vec<(usize, Option<usize>)>,
     /// It looks at the same strings as the one before.
     shares: bool,
+    /// Where the only argument of a function lies.
+    limits: Option<Limits>,
 }
 
 /// What one thread has gathered.
@@ -86,7 +90,7 @@ pub(crate) struct GatheredTexts {
 enum Own {
     Floats(Floats),
     Different(Different),
-    Texts(Texts),
+    Texts(Texts, Option<Seen>),
 }
 
 /// Who makes strings, and who is asked for memory.
@@ -107,8 +111,10 @@ impl OutOfLinePlan {
                 None => builder.constant(1),
             };
             let mut places = Vec::with_capacity(arguments.len());
+            let mut limits = None;
             for argument in arguments {
                 let argument = builder.lower(argument)?;
+                limits = (arguments.len() == 1).then(|| builder.range(argument.value));
                 outputs.push(argument.value);
                 let mut valid = None;
                 match (what, argument.valid) {
@@ -125,7 +131,7 @@ impl OutOfLinePlan {
                 places.push((outputs.len() - 1 - usize::from(valid.is_some()), valid));
             }
             outputs.push(counts);
-            items.push(Item { what: *what, counts: outputs.len() - 1, arguments: places, shares });
+            items.push(Item { what: *what, counts: outputs.len() - 1, arguments: places, shares, limits });
         }
         let part = draft.finish(outputs, std::iter::empty()).checked()?;
         Ok(Self { part, items, width, seed, keyed: !keys.is_empty() })
@@ -148,17 +154,20 @@ impl OutOfLine {
 /// The strings of a vector's records.
 #[derive(Default)]
 struct RecordStrings {
-    /// The records that count.
+    /// The records whose strings are looked at.
     records: Vec<usize>,
     /// Theirs; `None` where there are none.
     texts: Option<BinaryViewArray>,
 }
 
 impl RecordStrings {
-    /// Those that a function makes of an item's arguments.
-    fn of(item: &Item, function: usize, outputs: &[Vec<i64>], (functions, _): Makers<'_>) -> Result<Self> {
-        let counts = outputs[item.counts].iter().enumerate();
-        let records: Vec<usize> = counts.filter(|(_, counts)| **counts != 0).map(|(at, _)| at).collect();
+    /// Those that a function makes of an item's arguments, of these records.
+    fn of(
+        records: Vec<usize>,
+        (item, function): (&Item, usize),
+        outputs: &[Vec<i64>],
+        (functions, _): Makers<'_>,
+    ) -> Result<Self> {
         let argument = |(value, valid): &(usize, Option<usize>)| Column {
             values: Values::Short(records.iter().map(|at| outputs[*value][*at]).collect()),
             valid: valid.map(|valid| records.iter().map(|at| outputs[valid][*at] != 0).collect()),
@@ -185,7 +194,10 @@ impl GatheredTexts {
         let own = |item: &Item| match item.what {
             Gathering::Floats { squares } => Own::Floats(Floats::new(item.arguments.len(), squares)),
             Gathering::DistinctFloats => Own::Different(Different::new(plan.seed)),
-            Gathering::Text { function, largest } => Own::Texts(Texts::new(function, largest)),
+            Gathering::Text { function, largest } => {
+                let seen = item.limits.filter(|_| !item.shares).and_then(Seen::new);
+                Own::Texts(Texts::new(function, largest), seen)
+            }
         };
         let groups = plan.keyed.then(|| GroupTable::new(plan.width, plan.seed));
         let items = plan.items.iter().map(own).collect();
@@ -199,7 +211,7 @@ impl GatheredTexts {
         let items = self.items.iter().map(|item| match item {
             Own::Floats(floats) => floats.bytes(),
             Own::Different(different) => different.bytes(),
-            Own::Texts(texts) => texts.bytes(),
+            Own::Texts(texts, seen) => texts.bytes() + seen.as_ref().map_or(0, Seen::bytes),
         });
         items.sum::<usize>() + self.groups.as_ref().map_or(0, GroupTable::bytes)
     }
@@ -224,9 +236,15 @@ impl GatheredTexts {
                     let argument = item.arguments.first().map(|(output, _)| outputs[*output].as_slice());
                     different.add(&places, counts, argument.unwrap_or_default())?;
                 }
-                Own::Texts(texts) => {
+                Own::Texts(texts, seen) => {
                     if !item.shares {
-                        strings = RecordStrings::of(item, texts.function, outputs, makers)?;
+                        let mut records: Vec<usize> =
+                            counts.enumerate().filter_map(|(at, counts)| counts.then_some(at)).collect();
+                        if let (Some(seen), [(argument, valid)]) = (seen, item.arguments.as_slice()) {
+                            let valid = valid.map(|valid| outputs[valid].as_slice());
+                            seen.leave_new(&mut records, &places, (&outputs[*argument], valid));
+                        }
+                        strings = RecordStrings::of(records, (item, texts.function), outputs, makers)?;
                     }
                     if let Some(made) = &strings.texts {
                         texts.add(made, strings.records.iter().map(|at| places[*at] as usize));
@@ -249,7 +267,7 @@ impl GatheredTexts {
             match (own, other) {
                 (Own::Floats(own), Own::Floats(other)) => own.merge(&other, &places),
                 (Own::Different(own), Own::Different(other)) => own.merge(&other, &places)?,
-                (Own::Texts(own), Own::Texts(other)) => own.merge(other, &places),
+                (Own::Texts(own, _), Own::Texts(other, _)) => own.merge(other, &places),
                 _ => return Err(Error::Internal("threads of one query that gather different things".to_owned())),
             }
         }
@@ -278,7 +296,7 @@ impl GatheredTexts {
             match item {
                 Own::Floats(floats) => floats.resize(groups),
                 Own::Different(different) => different.resize(groups),
-                Own::Texts(texts) => texts.resize(groups),
+                Own::Texts(texts, _) => texts.resize(groups),
             }
         }
     }
@@ -291,7 +309,7 @@ impl GatheredTexts {
                 different.end();
                 Ok(())
             }
-            Own::Texts(texts) => texts.end(makers),
+            Own::Texts(texts, _) => texts.end(makers),
         })
     }
 
@@ -308,14 +326,14 @@ impl GatheredTexts {
     pub(super) fn floats(&self, item: usize, group: &[u64]) -> Option<(&Floats, usize)> {
         match self.of(item, group)? {
             (Own::Floats(floats), place) | (Own::Different(Different { floats, .. }), place) => Some((floats, place)),
-            (Own::Texts(_), _) => None,
+            (Own::Texts(..), _) => None,
         }
     }
 
     /// The number of the string that an item has of a group.
     pub(super) fn text(&self, item: usize, group: &[u64]) -> Option<i128> {
         match self.of(item, group)? {
-            (Own::Texts(texts), place) => texts.number(place).map(i128::from),
+            (Own::Texts(texts, _), place) => texts.number(place).map(i128::from),
             (Own::Floats(_) | Own::Different(_), _) => None,
         }
     }

@@ -190,7 +190,7 @@ impl States {
         states: impl Iterator<Item = &'a [u64]>,
     ) -> Result<()> {
         let mut places = std::mem::take(&mut self.places);
-        self.find(words, &mut places)?;
+        self.look_up(words, &mut places)?;
         for (place, from) in places.iter().zip(states) {
             let start = *place as usize * self.stride;
             merge_state(plan, &mut self.words[start..start + self.stride], from);
@@ -248,7 +248,6 @@ impl States {
             places.extend(words.iter().map(|number| number.wrapping_sub(self.first).min(spare)));
             return Ok(());
         };
-        let rows = words.len() / table.width();
         let bytes = table.used_bytes() + self.words.len() * size_of::<u64>();
         if bytes > self.most_bytes && self.records < table.len() * FEW_RECORDS {
             let parts = self.parts.get_or_insert_with(|| Box::new(Partitions::new(table.width(), self.stride)));
@@ -257,7 +256,14 @@ impl States {
             self.words.clear();
             self.records = 0;
         }
-        self.records += rows;
+        self.records += words.len() / table.width();
+        self.look_up(words, places)
+    }
+
+    /// Puts the places of groups whose keys have these words in a hash table into `places`, in place of what it had.
+    fn look_up(&mut self, words: &[u64], places: &mut Vec<u64>) -> Result<()> {
+        let Some(table) = &mut self.table else { return Err(Error::Internal("groups of no table".to_owned())) };
+        let rows = words.len() / table.width();
         if table.len() + rows > u32::MAX as usize {
             return Err(Error::OutOfMemory("an aggregation into 4,294,967,295 groups".to_owned()));
         }
