@@ -63,6 +63,23 @@ const KEYS: &[&str] = &[
     "day + CAST(u AS INTEGER)",
     "many LIKE '%' || few || '%'",
 ];
+const WIDE_KEYS: &[&str] = &[
+    "b",
+    "id * 92233720368547",
+    "i * CAST(4611686018 AS BIGINT)",
+    "-b",
+    "cents",
+    "y",
+    "x",
+    "dec * dec",
+    "at",
+    "many",
+    "bytes",
+    "few",
+    "u",
+    "coalesce(b, 9223372036854775807)",
+    "CASE WHEN flag THEN b END",
+];
 const NUMBERS: &[&str] = &[
     "i",
     "b",
@@ -211,7 +228,10 @@ fn aggregate(generator: &mut Generator) -> String {
 }
 
 fn query(generator: &mut Generator, condition: Option<String>) -> String {
-    let keys: Vec<&str> = (0..generator.between(0, 3)).map(|_| *generator.pick(KEYS)).collect();
+    // Together some of these take more than a word.
+    let keys: &[&str] = if generator.chance(30) { WIDE_KEYS } else { KEYS };
+    let most = if generator.chance(25) { 6 } else { 3 };
+    let keys: Vec<&str> = (0..generator.between(0, most)).map(|_| *generator.pick(keys)).collect();
     let mut columns: Vec<String> = keys.iter().enumerate().map(|(at, key)| format!("{key} AS k{at}")).collect();
     let aggregates = generator.between(i64::from(keys.is_empty()), 4);
     columns.extend((0..aggregates).map(|at| format!("{} AS a{at}", aggregate(generator))));

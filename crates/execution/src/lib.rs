@@ -34,7 +34,7 @@ pub use data::rows::{Column, Rows, Values};
 pub use data::source::Field;
 pub use data::strings::{InternedStrings, Reader};
 pub use error::{Error, Result};
-pub use operators::aggregate::{Aggregate, Aggregation, Finish, Function, Gathering, Moment, OutOfLine, Spread};
+pub use operators::aggregate::{Aggregate, Aggregation, Finish, Function, Gathering, Moment, OutOfLine, Pair, Spread};
 pub use operators::inequality::{Bound, Range};
 pub use operators::join::JoinKind;
 pub use operators::order::SortKey;

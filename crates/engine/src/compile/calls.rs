@@ -8,7 +8,7 @@ use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use gingham_execution::{Arithmetic, Expression, Finish, Function, Gathering, Limits, Moment, OutOfLine, Spread};
+use gingham_execution::{Arithmetic, Expression, Finish, Function, Gathering, Limits, Moment, OutOfLine, Pair, Spread};
 use std::sync::Arc;
 
 impl GroupParts {
@@ -27,7 +27,11 @@ impl GroupParts {
         if let ([first, second], "covar_samp" | "covar_pop" | "corr") = (arguments.as_slice(), name) {
             let floats = [first, second].map(|argument| open.scope.translate(argument, schema).ok());
             let [Some(first), Some(second)] = floats else { return None };
-            return if plain && !function.is_distinct() { self.add_pair(name, [first, second], filter) } else { None };
+            return if plain && !function.is_distinct() {
+                self.add_pair(name, [first, second], filter, open)
+            } else {
+                None
+            };
         }
         let [argument] = arguments.as_slice() else { return None };
         // The smallest and the largest of some values are those of the different ones.
@@ -194,8 +198,25 @@ impl GroupParts {
         Some(())
     }
 
-    /// How two DOUBLEs spread together.
-    fn add_pair(&mut self, name: &str, arguments: [Typed; 2], filter: Option<Expression>) -> Option<()> {
+    /// How two numbers spread together, which aggregates see as DOUBLEs: integers and decimals from sums in words, floats from
+    /// sums that are kept apart.
+    fn add_pair(
+        &mut self,
+        name: &str,
+        arguments: [Typed; 2],
+        filter: Option<Expression>,
+        open: &PipelineBuilder,
+    ) -> Option<()> {
+        if let [
+            Typed { expression: Expression::ToFloat { argument: first, digits: one }, .. },
+            Typed { expression: Expression::ToFloat { argument: second, digits: other }, .. },
+        ] = &arguments
+        {
+            let numbers = [(**first).clone(), (**second).clone()];
+            if numbers.iter().all(|number| has_sum_of_squares(number, open)) {
+                return self.add_pair_of_numbers(name, (numbers, [*one, *other]), filter, open);
+            }
+        }
         let moment = match name {
             "corr" => Moment::Correlation,
             name => Moment::Covariance { sample: name == "covar_samp" },
@@ -204,6 +225,36 @@ impl GroupParts {
         let arguments = arguments.into_iter().map(double).collect::<Option<Vec<_>>>()?;
         let floats = self.gather(Gathering::Floats { squares: name == "corr" }, arguments, filter);
         self.show(Finish::Moment(floats, moment), DataType::Float64, None, Trace::default());
+        Some(())
+    }
+
+    fn add_pair_of_numbers(
+        &mut self,
+        name: &str,
+        (numbers, digits): ([Expression; 2], [u32; 2]),
+        filter: Option<Expression>,
+        open: &PipelineBuilder,
+    ) -> Option<()> {
+        let any = Limits::new(i128::MIN, i128::MAX);
+        let product = |one: &Expression, other: &Expression| {
+            Expression::arithmetic(Arithmetic::Multiply, one.clone(), other.clone(), any)
+        };
+        // A number counts where its partner is one, too.
+        let with = |partner: &Expression| {
+            let (_, is_nullable) = partner.facts(open.scope.facts()).ok()?;
+            let present = Expression::Not(Box::new(Expression::IsNull(Box::new(partner.clone()))));
+            Some(if is_nullable { Some(Expression::and(filter.clone(), present)) } else { filter.clone() })
+        };
+        let [first, second] = &numbers;
+        let both = [(first, with(second)?), (second, with(first)?)];
+        let products = product(first, second);
+        let sums = both.clone().map(|(number, filter)| self.compute(Function::Sum, Some(number.clone()), filter));
+        let squares = (name == "corr")
+            .then(|| both.map(|(number, filter)| self.compute(Function::Sum, Some(product(number, number)), filter)));
+        let count = self.compute(Function::Count, Some(products.clone()), filter.clone());
+        let products = self.compute(Function::Sum, Some(products), filter.clone());
+        let pair = Pair { sums, products, squares, count, digits, sample: name == "covar_samp" };
+        self.show(Finish::Pair(pair), DataType::Float64, None, Trace::default());
         Some(())
     }
 
@@ -250,6 +301,13 @@ impl GroupParts {
         self.apart.push(OutOfLine { what, arguments, filter });
         self.apart.len() - 1
     }
+}
+
+/// Whether the sum of the squares of a number is one of 128 bits, whatever comes.
+fn has_sum_of_squares(number: &Expression, open: &PipelineBuilder) -> bool {
+    let largest = number.facts(open.scope.facts()).map_or(u128::MAX, |(limits, _)| limits.magnitude());
+    let sum = largest.checked_mul(largest).and_then(|square| square.checked_mul(open.most.into()));
+    sum.is_some_and(|sum| sum <= i128::MAX as u128)
 }
 
 /// Whether a call is for the smallest or largest of some strings.

@@ -144,7 +144,7 @@ impl Split<'_> {
                 }
                 Finish::Value(number) | Finish::Within(number, _) => (*number, [*number; 2]),
                 Finish::Mean { sum, count, .. } => (*sum, [*count; 2]),
-                Finish::Moment(..) | Finish::Counted(_) | Finish::Text(_) => return None,
+                Finish::Moment(..) | Finish::Pair(_) | Finish::Counted(_) | Finish::Text(_) => return None,
                 Finish::Spread(Spread { sum, squares, count, .. }) => (*sum, [*squares, *count]),
             };
             let aggregate = &self.parts.aggregates[first];

@@ -55,6 +55,7 @@ mod under_limits;
 mod upstream;
 mod vacuum;
 mod values_page;
+mod wide_keys;
 
 use gingham::{Connection, Database};
 

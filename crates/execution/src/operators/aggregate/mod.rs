@@ -39,7 +39,7 @@ pub(crate) use crate::operators::aggregate::local_groups::{MorselBounds, MorselG
 pub(crate) use crate::operators::aggregate::merge::Ending;
 pub use crate::operators::aggregate::moments::Moment;
 pub use crate::operators::aggregate::out_of_line::{Gathering, OutOfLine};
-pub use crate::operators::aggregate::outcome::{Finish, Spread};
+pub use crate::operators::aggregate::outcome::{Finish, Pair, Spread};
 pub use crate::operators::aggregate::plan::{Aggregate, Aggregation, Function};
 pub(crate) use crate::operators::aggregate::plan::{Distinct, Plan, Slot, SlotKind};
 pub(crate) use crate::operators::aggregate::states::{FEW_GROUPS, States, add_wide};

@@ -33,6 +33,8 @@ pub enum Finish {
     },
     /// How far numbers spread, as a float.
     Spread(Spread),
+    /// How two numbers spread together, as a float.
+    Pair(Pair),
     /// What is made of floats that are kept apart, by their number.
     Moment(usize, Moment),
     /// How many there are of what is kept apart.
@@ -58,6 +60,33 @@ pub struct Spread {
     pub root: bool,
 }
 
+/// Covariance or correlation of pairs of numbers, from exact sums of those pairs of which neither is NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair {
+    /// The aggregates that are the sums of the first and of the second numbers.
+    pub sums: [usize; 2],
+    /// The one that is the sum of their products.
+    pub products: usize,
+    /// Those that are the sums of the squares, for a correlation; for a covariance there are none.
+    pub squares: Option<[usize; 2]>,
+    /// The one that counts the pairs.
+    pub count: usize,
+    /// The numbers' digits behind the point.
+    pub digits: [u32; 2],
+    /// Whether a covariance is of a sample, which needs two pairs, rather than of a population.
+    pub sample: bool,
+}
+
+/// As many as there are times the sum of the products of distances from the means, of numbers with these sums and this sum of
+/// products. No digit is lost before it becomes a float.
+fn distances(count: i128, products: i128, [first, second]: [i128; 2]) -> f64 {
+    let [count, products, first, second] = [count, products, first, second].map(i256::from_i128);
+    let distances = products.wrapping_mul(count).wrapping_sub(first.wrapping_mul(second));
+    let (low, high) = distances.wrapping_abs().to_parts();
+    let size = high as f64 * 2f64.powi(128) + low as f64;
+    if distances.is_negative() { -size } else { size }
+}
+
 impl Spread {
     /// The result; `None` is NULL.
     fn of(self, sum: i128, squares: i128, count: i128) -> Option<f64> {
@@ -65,12 +94,28 @@ impl Spread {
         if others <= 0 {
             return None;
         }
-        // No digit is lost before the one division.
-        let [sum, squares, numbers] = [sum, squares, count].map(i256::from_i128);
-        let (low, high) = squares.wrapping_mul(numbers).wrapping_sub(sum.wrapping_mul(sum)).to_parts();
-        let distance = high as f64 * 2f64.powi(128) + low as f64;
+        let distance = distances(count, squares, [sum; 2]);
         let variance = distance / count as f64 / others as f64 / power_of_ten(2 * self.digits);
         Some(if self.root { variance.sqrt() } else { variance })
+    }
+}
+
+impl Pair {
+    /// The result, where `read` gives an aggregate's; `None` is NULL.
+    fn of(self, read: impl Fn(usize) -> Option<i128>) -> Option<f64> {
+        let (count, products) = (read(self.count)?, read(self.products)?);
+        let [first, second] = self.sums;
+        let sums = [read(first)?, read(second)?];
+        let common = distances(count, products, sums);
+        let Some([first, second]) = self.squares else {
+            let others = count - i128::from(self.sample);
+            let digits = power_of_ten(self.digits[0]) * power_of_ten(self.digits[1]);
+            return (others > 0).then(|| common / count as f64 / others as f64 / digits);
+        };
+        // Units cancel out. Where all of one are the same there is none; a single pair is such a case.
+        let [one, other] =
+            [distances(count, read(first)?, [sums[0]; 2]), distances(count, read(second)?, [sums[1]; 2])];
+        (one > 0.0 && other > 0.0).then(|| (common / one.sqrt() / other.sqrt()).clamp(-1.0, 1.0))
     }
 }
 
@@ -110,7 +155,7 @@ impl Finish {
                 }
                 _ => Ok((short, true)),
             },
-            Self::Spread(_) | Self::Moment(..) => Ok((ANY, true)),
+            Self::Spread(_) | Self::Pair(_) | Self::Moment(..) => Ok((ANY, true)),
             Self::Text(_) => Ok((InternedStrings::LIMITS, true)),
             Self::Counted(_) => Ok((Limits::new(0, i64::try_from(rows).unwrap_or(i64::MAX)), false)),
             Self::Within(_, limits) => {
@@ -178,6 +223,11 @@ impl Finish {
                     let [sum, squares, count] = readings.map(|reading| reading.read(found, group, state));
                     Some(ordered(spread.of(sum?, squares?, count?)?).into())
                 })
+            }
+            Self::Pair(pair) => {
+                let all = (0..plan.readings.len()).map(reading).collect::<Result<Vec<_>>>()?;
+                let read = |number: usize, group: &[u64], state: &[u64]| all.get(number)?.read(found, group, state);
+                found.column(|group, state| Some(ordered(pair.of(|number| read(number, group, state))?).into()))
             }
             Self::Moment(item, moment) => {
                 found.column(|group, _| Some(ordered(found.moment(item, moment, group)?).into()))

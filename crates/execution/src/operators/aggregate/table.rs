@@ -326,4 +326,37 @@ mod tests {
         let table = check(1, 1, |_| Vec::new());
         assert!(matches!(table.slots, GroupLookup::Direct(_)));
     }
+
+    /// How many slots are looked at for each key, on average.
+    fn slots_looked_at(table: &GroupTable) -> f64 {
+        let GroupLookup::Hashed(slots) = &table.slots else { panic!("an array") };
+        let steps = |key: &[u64]| {
+            let home = table.hash(key) as usize & (slots.len() - 1);
+            let place = table.place(key).expect("a key that was added") as u64 + 1;
+            (0..).find(|step| slots[(home + step) & (slots.len() - 1)] & PLACE == place).expect("its slot") + 1
+        };
+        table.keys().map(steps).sum::<usize>() as f64 / table.len() as f64
+    }
+
+    #[test]
+    fn keys_that_agree_in_many_bits_cost_little_more_than_others() {
+        let shapes: [fn(u64) -> u64; 6] = [
+            |number| number << 16,
+            |number| number << 48,
+            |number| number << 16 | 0xffff,
+            |number| number * 0x1_0001,
+            |number| number.reverse_bits(),
+            |number| (number & 0xff) << 56 | number >> 8 << 20,
+        ];
+        for (number, shape) in shapes.into_iter().enumerate() {
+            for width in 1..4 {
+                let mut table = GroupTable::new(width, 0x0123_4567_89ab_cdef);
+                let key = |number| (0..width).flat_map(move |word| [if word == 0 { shape(number) } else { 7 << 40 }]);
+                let words: Vec<u64> = (1..50_000).flat_map(key).collect();
+                table.find_or_add(&words, &mut Vec::new());
+                let looked_at = slots_looked_at(&table);
+                assert!(looked_at < 2.0, "shape {number}, {width} words: {looked_at}");
+            }
+        }
+    }
 }
