@@ -49,7 +49,7 @@ const RULES: &[Rules] = &[
         folder: "crates/execution/src/",
         layers: &["error", "data", "schedule", "program", "operators", "plan", "codegen", "run"],
         upward: 0,
-        circles: 27,
+        circles: 26,
     },
     Rules {
         folder: "crates/engine/src/",

@@ -1,7 +1,6 @@
 //! Strings that a function makes of a dictionary's entries get their numbers once an entry, and not once a record: so a join of a
 //! dictionary's strings with others costs little more than one of integers.
 
-use crate::compile::functions::RunningFunction;
 use arrow::buffer::BooleanBuffer;
 use gingham_execution::{Column, Error, Memory, Result, Values};
 use std::sync::OnceLock;
@@ -25,8 +24,13 @@ impl EntryNumbers {
         Self { entries, known: OnceLock::new() }
     }
 
-    /// The numbers for records with this argument, of which those that are not known yet are asked of `function`.
-    pub(super) fn numbers(&self, argument: &Column, function: &RunningFunction, memory: &dyn Memory) -> Result<Column> {
+    /// The numbers for records with this argument. `ask` gives those that are not known yet, for columns of so many rows.
+    pub(super) fn numbers(
+        &self,
+        argument: &Column,
+        memory: &dyn Memory,
+        ask: impl FnOnce(&[Column], usize) -> Result<Column>,
+    ) -> Result<Column> {
         let Values::Short(codes) = &argument.values else {
             return Err(Error::Internal("entries of a dictionary by codes of more than 64 bits".to_owned()));
         };
@@ -48,7 +52,7 @@ impl EntryNumbers {
         if !unknown.is_empty() {
             let values = Values::Short(unknown.iter().map(|place| *place as i64).collect());
             let valid = unknown.iter().map(|place| *place < self.entries).collect();
-            let asked = function.numbers_of(&[Column { values, valid: Some(valid) }], unknown.len(), memory)?;
+            let asked = ask(&[Column { values, valid: Some(valid) }], unknown.len())?;
             for (row, place) in unknown.into_iter().enumerate() {
                 let number = asked.get(row).map_or(NULL, |number| number as u64 + NUMBER);
                 known[place].store(number, Ordering::Relaxed);

@@ -37,7 +37,7 @@ pub(super) struct CompiledFunction {
 
 /// A function for one run of a query.
 #[derive(Debug)]
-pub(super) struct RunningFunction {
+struct RunningFunction {
     function: CompiledFunction,
     strings: Arc<InternedStrings>,
     /// The numbers that it gives for a dictionary's entries, where it is over nothing else.
@@ -94,23 +94,12 @@ impl RunningFunction {
     }
 }
 
-impl RunningFunction {
-    /// The integers for records with these arguments, those of strings their numbers.
-    pub(super) fn numbers_of(
-        &self,
-        arguments: &[Column],
-        rows: usize,
-        memory: &dyn Memory,
-    ) -> gingham_execution::Result<Column> {
-        integers(&self.evaluated(arguments, rows)?, &self.strings, memory)
-    }
-}
-
 impl Compute for RunningFunction {
     fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> gingham_execution::Result<Column> {
+        let numbers = |arguments: &[Column], rows| integers(&self.evaluated(arguments, rows)?, &self.strings, memory);
         match (&self.entries, arguments) {
-            (Some(entries), [argument]) => entries.numbers(argument, self, memory),
-            _ => self.numbers_of(arguments, rows, memory),
+            (Some(entries), [argument]) => entries.numbers(argument, memory, numbers),
+            _ => numbers(arguments, rows),
         }
     }
 

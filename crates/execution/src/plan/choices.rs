@@ -49,8 +49,9 @@ fn keys_of(build: usize) -> String {
 
 fn groups(plan: &Plan) -> Option<String> {
     let most = plan.groups();
-    if plan.width() > 1 {
-        return Some(format!("groups by a hash table of keys of {} words and a boundary", plan.width()));
+    if most == u64::MAX {
+        let (words, s) = (plan.width(), if plan.width() == 1 { "" } else { "s" });
+        return Some(format!("groups by a hash table of keys of {words} word{s} and a boundary"));
     }
     (most > FEW_GROUPS).then(|| {
         format!("groups in an array if 2 x the records that keys may leave are in as many as there can be ({most} at most), else by a hash table and a boundary")

@@ -535,7 +535,10 @@ impl PipelineExecution {
                 (None, true) => "array",
                 (None, false) => "hash",
             };
-            chosen.push((format!("groups_{way}"), plan.groups() as usize));
+            chosen.push(match plan.groups() {
+                u64::MAX => (format!("groups_{way}_words"), plan.width()),
+                groups => (format!("groups_{way}"), groups as usize),
+            });
         }
         let table = ready.given.stages.table;
         let reads = match &self.morsels {

@@ -9,7 +9,8 @@ use crate::operators::interpret::Interpreter;
 use crate::program::computed::Compute;
 use crate::program::float::float;
 use crate::program::stage::Stage;
-use crate::tests::{By, Column, fields, rows_of};
+use crate::tests::run::{By, rows_of};
+use crate::tests::{Column, fields};
 use crate::{
     Aggregation, Error, Expression, Finish, Gathering, Limits, Memory, Moment, OutOfLine, Result, Rows, ordered,
 };

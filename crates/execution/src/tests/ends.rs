@@ -6,7 +6,8 @@ use crate::run::worker::LocalSinkState;
 use crate::tests::joins::{
     Join, Row, SOURCE, WAYS, expected, in_order, join, pipeline, relation, renamed, rows, run, ways,
 };
-use crate::tests::{cases, evaluate, rows_of, truth};
+use crate::tests::run::rows_of;
+use crate::tests::{cases, evaluate, truth};
 use crate::{Aggregate, Aggregation, Error, Expression, Finish, Function};
 use proptest::prelude::*;
 

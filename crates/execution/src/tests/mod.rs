@@ -4,16 +4,14 @@
 mod apart;
 mod ends;
 mod joins;
+mod run;
 mod wide;
 mod windows;
 
-use crate::codegen::{Generator, LoopEnd, Scratch};
-use crate::data::source::{Records, VECTOR, Vector, VectorInput};
-use crate::operators::aggregate::{Ending, Having, Plan, States};
-use crate::operators::interpret::Interpreter;
-use crate::program::computed::Compute;
+use crate::data::source::VECTOR;
+use crate::operators::aggregate::{Having, Plan};
 use crate::program::float::float;
-use crate::schedule::helpers::Helpers;
+use crate::tests::run::{By, Place, ordered_rows, run};
 use crate::{
     Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Field, Finish, FloatArithmetic, Function,
     Limits, LookupTable, Rows, Values, ordered,
@@ -354,91 +352,6 @@ fn aggregation() -> impl Strategy<Value = Aggregation> {
     let key = prop_oneof![3 => (0..COLUMNS).prop_map(Expression::Column), 1 => truth(1), 1 => number(1)];
     (prop::option::weighted(0.5, truth(2)), prop::collection::vec(key, 0..3), aggregates)
         .prop_map(|(filter, keys, aggregates)| Aggregation { filter, keys, aggregates, ..Aggregation::default() })
-}
-
-/// Who runs the plan.
-#[derive(Debug, Clone, Copy)]
-enum By {
-    Interpreter,
-    Generator,
-}
-
-/// Where the states of groups are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
-    Array,
-    Table,
-    /// A table that is emptied into parts before each vector.
-    Parts,
-}
-
-/// The rows of what threads have, in one piece.
-fn rows_of(
-    plan: &Arc<Plan>,
-    all: Vec<States>,
-    columns: &[Finish],
-    having: Option<&Arc<Having>>,
-    functions: &[Arc<dyn Compute>],
-) -> Result<Rows, Error> {
-    let ending = Ending {
-        plan: Arc::clone(plan),
-        having: having.cloned(),
-        columns: columns.to_vec(),
-        isa: Isa::best(),
-        place: "a test".to_owned(),
-        memory: Arc::new(apart::Endless),
-        stopped: Arc::default(),
-    };
-    let pieces = Arc::new(ending).rows(all, (functions, &apart::Endless), &Helpers::none())?;
-    let mut pieces = pieces.into_iter();
-    let first = pieces.next().expect("a piece");
-    pieces.try_fold(first, Rows::followed_by)
-}
-
-/// Keys, then results.
-fn run(
-    plan: &Arc<Plan>,
-    columns: &[Finish],
-    having: Option<&Arc<Having>>,
-    morsel: &OpenMorsel,
-    by: By,
-    place: Place,
-) -> Result<Rows, Error> {
-    // Two threads' states, a half of the vectors each.
-    let array = place == Place::Array;
-    let new = || States::new(plan, array).within(if place == Place::Parts { 0 } else { usize::MAX });
-    let mut states = [new(), new()];
-    let (mut interpreter, mut scratch) = (Interpreter::new(&plan.stage), Scratch::default());
-    let generator = Generator::default();
-    let end = if array { LoopEnd::Array(plan) } else { LoopEnd::Table(plan) };
-    let records = morsel.qualifying();
-    for (number, start) in (0..records).step_by(VECTOR).enumerate() {
-        let length = VECTOR.min(records - start);
-        let records = match &morsel.tids {
-            None => Records::Run { first: start, length },
-            Some(tids) => Records::Tids(&tids[start..start + length]),
-        };
-        let inputs = [VectorInput { views: &morsel.views, records }];
-        let vector = Vector { inputs: &inputs, isa: Isa::best() };
-        let states = &mut states[number % 2];
-        match by {
-            By::Interpreter => interpreter.aggregate(plan, &vector, states)?,
-            By::Generator => {
-                let loops = generator.loops(&plan.stage, end, &vector, crate::Mode::Staged)?.expect("code");
-                loops.aggregate(plan, &vector, states, &mut scratch)?;
-            }
-        }
-        apart::beside(plan, by, &vector, states, &mut scratch)?;
-    }
-    rows_of(plan, states.into(), columns, having, &[])
-}
-
-/// The rows, in an order that does not depend on how they came about.
-fn ordered_rows(rows: &Rows) -> Vec<Row> {
-    let row = |row| rows.columns.iter().map(|column| column.get(row)).collect();
-    let mut rows: Vec<Row> = (0..rows.rows).map(row).collect();
-    rows.sort_unstable();
-    rows
 }
 
 fn finishes(aggregation: &Aggregation) -> Vec<Finish> {

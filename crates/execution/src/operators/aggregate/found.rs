@@ -267,7 +267,7 @@ impl Found<'_> {
 }
 
 impl Counts {
-    /// Of the values in a set.
+    /// Counts the values of a set by their groups.
     fn of(set: &GroupTable, distinct: &Distinct, seed: u64) -> Self {
         let mut groups = GroupTable::new(distinct.group_width(), seed);
         let (mut keys, mut places) = (Vec::new(), Vec::new());

@@ -11,7 +11,7 @@ const LARGEST: u64 = i64::MAX as u64;
 
 /// A digit of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Digit {
+pub(super) struct WordDigit {
     word: usize,
     /// Numbers that the digits below it can be together.
     below: u64,
@@ -23,9 +23,9 @@ pub(super) struct Digit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyPlace {
     /// A digit: the key's distance from `low`, and behind the last of these NULL, where it may be NULL.
-    Digit { digit: Digit, low: i128, nullable: bool },
+    Digit { digit: WordDigit, low: i128, nullable: bool },
     /// All of a word, where its digit `null`, if it has one, is 0.
-    Word { word: usize, null: Option<Digit> },
+    Word { word: usize, null: Option<WordDigit> },
 }
 
 /// Groups' words in the making.
@@ -37,7 +37,7 @@ pub(super) struct KeyWords {
     sizes: Vec<Option<u64>>,
 }
 
-impl Digit {
+impl WordDigit {
     fn of(self, words: &[u64]) -> u64 {
         words[self.word] / self.below % self.size
     }
@@ -74,7 +74,7 @@ impl KeyPlace {
         }
     }
 
-    fn digits_mut(&mut self) -> Option<&mut Digit> {
+    fn digits_mut(&mut self) -> Option<&mut WordDigit> {
         match self {
             Self::Digit { digit, .. } | Self::Word { null: Some(digit), .. } => Some(digit),
             Self::Word { null: None, .. } => None,
@@ -142,7 +142,7 @@ impl KeyWords {
     }
 
     /// Adds a digit to the first word that has room for it.
-    fn add_digit(&mut self, builder: &mut Builder, digit: StepId, size: u64) -> Result<Digit> {
+    fn add_digit(&mut self, builder: &mut Builder, digit: StepId, size: u64) -> Result<WordDigit> {
         let together = |own: &Option<u64>| own.and_then(|own| own.checked_mul(size)).filter(|size| *size < LARGEST);
         let word = match self.sizes.iter().position(|own| together(own).is_some()) {
             Some(word) => word,
@@ -155,7 +155,7 @@ impl KeyWords {
         self.sizes[word] = together(&self.sizes[word]);
         let above = self.places.iter_mut().filter_map(KeyPlace::digits_mut);
         above.filter(|digit| digit.word == word).for_each(|digit| digit.below *= size);
-        Ok(Digit { word, below: 1, size })
+        Ok(WordDigit { word, below: 1, size })
     }
 
     /// Groups that the keys' ranges allow; as many as there are numbers, where they take several words.

@@ -62,6 +62,7 @@ impl Ending {
     fn parted(self: Arc<Self>, all: Vec<States>, beside: &Arc<Beside>, helpers: &Helpers<'_>) -> Result<Vec<Rows>> {
         let (count, groups) = (all.len(), all.iter().map(States::parted_groups).sum());
         let threads = helpers.threads(groups);
+        self.memory.grow(all.iter().map(States::bytes_to_part).sum())?;
         let all = pieces(all);
         let by_thread = helpers.each(count, threads, move |number| taken(&all[number]).map(States::into_parts))?;
         let mut parts: Vec<Vec<Partition>> = std::iter::repeat_with(Vec::new).take(PARTS).collect();

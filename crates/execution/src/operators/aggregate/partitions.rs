@@ -17,6 +17,9 @@ pub(crate) struct Partitions {
     /// Words of a key, and of a state.
     width: usize,
     stride: usize,
+    /// How many groups were added, and words of all blocks.
+    rows: usize,
+    words: usize,
 }
 
 /// The groups of a part: blocks of rows, each a key's words and its state behind them.
@@ -27,7 +30,7 @@ impl Partitions {
     /// For keys and states of so many words.
     pub(super) fn new(width: usize, stride: usize) -> Self {
         let parts = std::iter::repeat_with(Partition::default).take(PARTS).collect();
-        Self { parts, width, stride }
+        Self { parts, width, stride, rows: 0, words: 0 }
     }
 
     /// Adds a group whose key has this hash.
@@ -36,23 +39,25 @@ impl Partitions {
         let blocks = &mut self.parts[(hash >> (u64::BITS - PART_BITS)) as usize].0;
         let is_full = |block: &Vec<u64>| block.capacity() - block.len() < row;
         if blocks.last().is_none_or(is_full) {
-            blocks.push(Vec::with_capacity(BLOCK.max(row)));
+            let block = Vec::with_capacity(BLOCK.max(row));
+            self.words += block.capacity();
+            blocks.push(block);
         }
         if let Some(block) = blocks.last_mut() {
             block.extend_from_slice(key);
             block.extend_from_slice(state);
         }
+        self.rows += 1;
     }
 
     /// How many groups were added.
     pub(super) fn rows(&self) -> usize {
-        self.parts.iter().flat_map(|part| &part.0).map(|block| block.len() / (self.width + self.stride)).sum()
+        self.rows
     }
 
     /// Bytes that they take.
     pub(super) fn bytes(&self) -> usize {
-        let blocks = self.parts.iter().flat_map(|part| &part.0);
-        blocks.map(|block| block.capacity() * size_of::<u64>()).sum()
+        self.words * size_of::<u64>()
     }
 
     /// The parts, in their order.

@@ -132,7 +132,7 @@ pub(crate) struct Plan {
     pub(crate) distinct: Vec<Distinct>,
     /// What is kept apart from states, if anything is.
     pub(crate) apart: Option<Box<OutOfLinePlan>>,
-    /// Of the hashes of keys.
+    /// What the hashes of keys begin from.
     pub(super) seed: u64,
 }
 

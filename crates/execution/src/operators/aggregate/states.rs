@@ -150,6 +150,12 @@ impl States {
         self.taken.iter_mut().try_for_each(|taken| taken.settle(plan, having))
     }
 
+    /// Bytes that the groups of the table will have as rows of parts.
+    pub(super) fn bytes_to_part(&self) -> usize {
+        let groups = self.table.as_ref().map_or(0, |table| table.len() * (table.width() + self.stride));
+        groups * size_of::<u64>()
+    }
+
     /// Whether groups have left the table.
     pub(super) fn is_parted(&self) -> bool {
         self.parts.is_some()

@@ -1,5 +1,5 @@
 //! A table from the words of groups' keys to places. As long as keys are single words little larger than they are many, as
-//! numbers of strings are, it is an array by that word; then a hash table, by open addressing with linear probing. Keys come a
+//! numbers of strings are, it is an array by that word; then a hash table, by open addressing with linear probing. KeyList come a
 //! vector at a time, so that memory can be asked for all of a block's slots before the first of them is read.
 
 use gingham_kernels::element_ahead;
@@ -10,13 +10,13 @@ use gingham_storage::{huge_vec, huge_zeros};
 pub(super) struct GroupTable {
     slots: GroupLookup,
     /// Their words, a key after the other.
-    keys: Keys,
+    keys: KeyList,
     seed: u64,
 }
 
-/// Keys of as many words each.
+/// KeyList of as many words each.
 #[derive(Debug)]
-struct Keys {
+struct KeyList {
     width: usize,
     words: Vec<u64>,
 }
@@ -38,7 +38,7 @@ const SPARSE: u64 = 4;
 const FIRST_SLOTS: usize = 1 << 10;
 /// Slots for each key, about.
 const SLOTS: usize = 3;
-/// Keys whose slots are asked for at once.
+/// KeyList whose slots are asked for at once.
 const BLOCK: usize = 64;
 /// The half of a slot that is the place plus one.
 const PLACE: u64 = u32::MAX as u64;
@@ -50,7 +50,7 @@ impl GroupTable {
             1 => GroupLookup::Direct(Vec::new()),
             _ => GroupLookup::Hashed(huge_zeros(FIRST_SLOTS)),
         };
-        Self { slots, keys: Keys { width, words: Vec::new() }, seed }
+        Self { slots, keys: KeyList { width, words: Vec::new() }, seed }
     }
 
     /// Forgets all keys, and keeps its memory.
@@ -138,7 +138,7 @@ impl GroupTable {
     }
 }
 
-impl Keys {
+impl KeyList {
     fn len(&self) -> usize {
         self.words.len() / self.width
     }
@@ -173,7 +173,7 @@ fn direct(direct: &mut [u32], known: &mut Vec<u64>, words: &[u64], places: &mut 
 
 /// Adds the places of keys of `width` words, as all of `known` have, in a hash table that has room for those that are new.
 #[inline(always)]
-fn hashed(width: usize, slots: &mut [u64], known: &mut Keys, seed: u64, words: &[u64], places: &mut Vec<u64>) {
+fn hashed(width: usize, slots: &mut [u64], known: &mut KeyList, seed: u64, words: &[u64], places: &mut Vec<u64>) {
     let mask = slots.len() - 1;
     let mut hashes = [0; BLOCK];
     let mut next = known.len();
@@ -199,7 +199,7 @@ fn hashed(width: usize, slots: &mut [u64], known: &mut Keys, seed: u64, words: &
     }
 }
 
-fn find(slots: &[u64], known: &Keys, key: &[u64], hash: u64) -> Result<usize, usize> {
+fn find(slots: &[u64], known: &KeyList, key: &[u64], hash: u64) -> Result<usize, usize> {
     find_among(known.width, slots, &known.words, key, hash)
 }
 
@@ -225,7 +225,7 @@ fn find_among(width: usize, slots: &[u64], known: &[u64], key: &[u64], hash: u64
 }
 
 /// A hash table of keys, of so many slots, a power of two.
-fn spread(keys: &Keys, seed: u64, slots: usize) -> Vec<u64> {
+fn spread(keys: &KeyList, seed: u64, slots: usize) -> Vec<u64> {
     let mut slots = huge_zeros(slots);
     let mask = slots.len() - 1;
     let mut hashes = [0; BLOCK];
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn keys_of_several_words_keep_their_places() {
         for width in 2..6 {
-            // Keys that differ in one word alone, whichever it is.
+            // KeyList that differ in one word alone, whichever it is.
             let key = |number: u64| {
                 let mut key = vec![7; width];
                 key[number as usize % width] = (number % 1500) << (number % 3 * 20);
