@@ -108,7 +108,7 @@ pub(crate) enum LevelKind {
 #[derive(Debug)]
 pub(crate) enum PipelineEnd {
     Rows {
-        part: Stage,
+        part: Box<Stage>,
         /// By column the output with its values and the one that says which are, unless all are.
         columns: Vec<(usize, Option<usize>)>,
     },
@@ -219,7 +219,7 @@ impl PipelinePlan {
 pub(crate) fn stages<'p>(levels: &'p [ProbeStage], end: &'p PipelineEnd) -> impl Iterator<Item = &'p Stage> {
     let probes = levels.iter().flat_map(|level| [Some(&level.number), level.condition.as_ref()]);
     let last = match end {
-        PipelineEnd::Rows { part, .. } => Some(part),
+        PipelineEnd::Rows { part, .. } => Some(&**part),
         PipelineEnd::Aggregate { plan, .. } => Some(&plan.stage),
         PipelineEnd::Marks => None,
     };
@@ -462,7 +462,7 @@ impl Scope<'_> {
             places.push((value, column.valid.map(|_| value + 1)));
         }
         let part = draft.finish(outputs, std::iter::empty()).checked()?;
-        Ok(PipelineEnd::Rows { part, columns: places })
+        Ok(PipelineEnd::Rows { part: Box::new(part), columns: places })
     }
 }
 
