@@ -207,7 +207,10 @@ impl Found<'_> {
 
     fn push(&mut self, key: &[u64], state: &[u64]) {
         self.words.to_mut().extend_from_slice(state);
-        self.keys.to_mut().extend_from_slice(key);
+        match key {
+            [number] => self.keys.to_mut().push(*number),
+            words => self.keys.to_mut().extend_from_slice(words),
+        }
     }
 
     fn key(&self, place: usize) -> &[u64] {

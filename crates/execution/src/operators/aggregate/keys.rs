@@ -165,9 +165,12 @@ impl KeyWords {
 }
 
 /// Puts the words of keys, of which each column has those of `rows` keys, into `out`, a key behind the other, in place of what it had.
-pub(crate) fn interleave<'c>(columns: impl ExactSizeIterator<Item = &'c [i64]>, rows: usize, out: &mut Vec<u64>) {
+pub(crate) fn interleave<'c>(mut columns: impl ExactSizeIterator<Item = &'c [i64]>, rows: usize, out: &mut Vec<u64>) {
     let width = columns.len();
     out.clear();
+    if width == 1 {
+        return out.extend(columns.next().unwrap_or_default().iter().map(|value| *value as u64));
+    }
     out.resize(rows * width, 0);
     for (word, column) in columns.enumerate() {
         let words = out.iter_mut().skip(word).step_by(width);

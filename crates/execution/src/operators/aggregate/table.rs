@@ -187,15 +187,15 @@ fn hashed(width: usize, slots: &mut [u64], known: &mut KeyList, seed: u64, words
             let slot = slots[*hash as usize & mask];
             element_ahead(&known.words, (slot & PLACE).saturating_sub(1) as usize * width);
         }
-        for (key, hash) in block.chunks_exact(width).zip(hashes) {
+        places.extend(block.chunks_exact(width).zip(hashes).map(|(key, hash)| {
             let place = find_among(width, slots, &known.words, key, hash).unwrap_or_else(|slot| {
                 known.words.extend_from_slice(key);
                 next += 1;
                 slots[slot] = entry(hash, next);
                 next - 1
             });
-            places.push(place as u64);
-        }
+            place as u64
+        }));
     }
 }
 
