@@ -6,9 +6,11 @@ use gingham_execution::{Column, Error, Memory, Result, Values};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is not known yet, and NULL; a number is kept as the sum of it and [`NUMBER`].
+/// The mark of an entry whose number is not known yet.
 const UNKNOWN: u64 = 0;
+/// The mark of an entry of which the function makes NULL.
 const NULL: u64 = 1;
+/// Numbers are kept as their sums with this.
 const NUMBER: u64 = 2;
 
 /// The numbers that records of a run have asked for: one for each entry, and behind them that of NULL.
@@ -19,7 +21,7 @@ pub(super) struct EntryNumbers {
 }
 
 impl EntryNumbers {
-    /// None is known of so many entries.
+    /// Numbers of so many entries, none of which is known.
     pub(super) fn new(entries: usize) -> Self {
         Self { entries, known: OnceLock::new() }
     }

@@ -83,7 +83,7 @@ impl RunningFunction {
         columns.iter().zip(schema.fields()).map(argument).collect()
     }
 
-    /// What the expression gives for records with these arguments.
+    /// The values of the expression for records with these arguments.
     fn evaluated(&self, arguments: &[Column], rows: usize) -> gingham_execution::Result<ArrayRef> {
         let columns = self.columns(arguments, rows)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -40,12 +40,7 @@ impl Relation {
     /// Rows as a relation. Fails for integers of more than 64 bits, and for more rows than key tables can hold.
     pub fn new(rows: &Rows) -> Result<Self> {
         fn parts(column: &Column) -> Result<Parts<'_>> {
-            match &column.values {
-                Values::Short(values) => Ok(Parts { pieces: vec![values.as_slice()], valid: column.valid.clone() }),
-                Values::Wide(_) => {
-                    Err(Error::Unsupported("integers of more than 64 bits between pipelines".to_owned()))
-                }
-            }
+            Ok(Parts { pieces: vec![column.short()?], valid: column.valid.clone() })
         }
         let columns = rows.columns.iter().map(parts).collect::<Result<Vec<_>>>()?;
         Self::of(rows.rows, columns.into_iter())

@@ -41,6 +41,14 @@ impl Column {
         })
     }
 
+    /// The integers as another pipeline reads them. Fails where some have more than 64 bits.
+    pub(crate) fn short(&self) -> Result<&[i64]> {
+        match &self.values {
+            Values::Short(values) => Ok(values),
+            Values::Wide(_) => Err(Error::Unsupported("integers of more than 64 bits between pipelines".to_owned())),
+        }
+    }
+
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> usize {
         let values = match &self.values {
@@ -105,16 +113,7 @@ impl Rows {
         }
         let rows = self.rows + others.rows;
         let column = |(first, second): (Column, Column)| {
-            let valid = (first.valid.is_some() || second.valid.is_some()).then(|| {
-                let mut bits = BooleanBufferBuilder::new(rows);
-                for (column, rows) in [(&first, self.rows), (&second, others.rows)] {
-                    match &column.valid {
-                        Some(valid) => bits.append_buffer(valid),
-                        None => bits.append_n(rows, true),
-                    }
-                }
-                bits.finish()
-            });
+            let valid = valid_in_all([(&first, self.rows), (&second, others.rows)].into_iter());
             Column { values: first.values.followed_by(second.values), valid }
         };
         Ok(Self { rows, columns: self.columns.into_iter().zip(others.columns).map(column).collect() })
@@ -130,17 +129,7 @@ impl Rows {
             let all = || parts.iter().map(|part| (&part.columns[number], part.rows));
             let mut values = Values::Short(Vec::with_capacity(rows));
             all().for_each(|(column, _)| values.extend(&column.values));
-            let valid = all().any(|(column, _)| column.valid.is_some()).then(|| {
-                let mut bits = BooleanBufferBuilder::new(rows);
-                for (column, rows) in all() {
-                    match &column.valid {
-                        Some(valid) => bits.append_buffer(valid),
-                        None => bits.append_n(rows, true),
-                    }
-                }
-                bits.finish()
-            });
-            Column { values, valid }
+            Column { values, valid: valid_in_all(all()) }
         };
         Ok(Self { rows, columns: (0..columns).map(gather).collect() })
     }
@@ -149,6 +138,20 @@ impl Rows {
     pub fn bytes(&self) -> usize {
         self.columns.iter().map(Column::bytes).sum()
     }
+}
+
+/// Set where a column has a value that lies in these pieces, each of so many rows; `None` when it always has one.
+pub(crate) fn valid_in_all<'c>(pieces: impl Iterator<Item = (&'c Column, usize)> + Clone) -> Option<BooleanBuffer> {
+    pieces.clone().any(|(column, _)| column.valid.is_some()).then(|| {
+        let mut bits = BooleanBufferBuilder::new(pieces.clone().map(|(_, rows)| rows).sum());
+        for (column, rows) in pieces {
+            match &column.valid {
+                Some(valid) => bits.append_buffer(valid),
+                None => bits.append_n(rows, true),
+            }
+        }
+        bits.finish()
+    })
 }
 
 /// A column of values; `None` is NULL.

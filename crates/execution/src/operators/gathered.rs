@@ -1,10 +1,10 @@
 //! What the threads of a pipeline gathered: rows in pieces, one for each morsel, put together in the order of the morsels as
 //! whatever comes next reads them.
 
+use crate::Result;
 use crate::data::relation::{Parts, Relation, present, view};
-use crate::data::rows::{Column, Rows, Values};
+use crate::data::rows::{Column, Rows, Values, valid_in_all};
 use crate::schedule::helpers::Helpers;
-use crate::{Error, Result};
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 use gingham_storage::huge_vec;
@@ -77,7 +77,7 @@ impl GatheredRows {
         match self {
             Self::Rows(mut pieces) if pieces.len() == 1 => Ok(pieces.swap_remove(0)),
             Self::Rows(pieces) => {
-                let rows = Rows::gathered(pieces.first().map_or(0, |piece| piece.columns.len()), &pieces)?;
+                let rows = Rows::gathered(width(&pieces), &pieces)?;
                 grow(rows.bytes())?;
                 Ok(rows)
             }
@@ -104,40 +104,21 @@ fn length(pieces: &[Rows]) -> usize {
     pieces.iter().map(|piece| piece.rows).sum()
 }
 
+fn width(pieces: &[Rows]) -> usize {
+    pieces.first().map_or(0, |piece| piece.columns.len())
+}
+
 /// Columns that are in pieces as a relation.
 fn relation(pieces: Vec<Rows>, helpers: &Helpers<'_>) -> Result<Relation> {
-    let (rows, count) = (length(&pieces), pieces.first().map_or(0, |piece| piece.columns.len()));
-    if pieces.iter().flat_map(|piece| &piece.columns).any(|column| short(column).is_none()) {
-        return Err(Error::Unsupported("integers of more than 64 bits between pipelines".to_owned()));
-    }
+    let (rows, count) = (length(&pieces), width(&pieces));
     let present = present(rows)?;
-    let column = move |number: usize| {
-        let values = pieces.iter().filter_map(|piece| short(&piece.columns[number])).collect();
-        view(&Parts { pieces: values, valid: valid(&pieces, number) }, rows, &present)
+    let column = move |number: usize| -> Result<_> {
+        let all = pieces.iter().map(|piece| (&piece.columns[number], piece.rows));
+        let values = all.clone().map(|(column, _)| column.short()).collect::<Result<_>>()?;
+        Ok(view(&Parts { pieces: values, valid: valid_in_all(all) }, rows, &present))
     };
-    Ok(Relation::of_views(rows, helpers.each(count, helpers.threads(rows * count), column)?))
-}
-
-fn short(column: &Column) -> Option<&[i64]> {
-    match &column.values {
-        Values::Short(values) => Some(values),
-        Values::Wide(_) => None,
-    }
-}
-
-/// Where a column of all pieces has a value; `None` when it always has.
-fn valid(pieces: &[Rows], column: usize) -> Option<BooleanBuffer> {
-    let valid = || pieces.iter().map(|piece| (piece.rows, &piece.columns[column].valid));
-    valid().any(|(_, valid)| valid.is_some()).then(|| {
-        let mut bits = BooleanBufferBuilder::new(length(pieces));
-        for (rows, valid) in valid() {
-            match valid {
-                Some(valid) => bits.append_buffer(valid),
-                None => bits.append_n(rows, true),
-            }
-        }
-        bits.finish()
-    })
+    let columns = helpers.each(count, helpers.threads(rows * count), column)?;
+    Ok(Relation::of_views(rows, columns.into_iter().collect::<Result<_>>()?))
 }
 
 /// Chunks one behind the other, as columns.

@@ -44,7 +44,7 @@ pub(super) struct Found<'a> {
     beside: Arc<Beside>,
 }
 
-/// What groups have beside their states.
+/// Counts of different values and what is kept apart, which groups have beside their states.
 #[derive(Default)]
 pub(super) struct Beside {
     /// How many different values each has, of each set.
@@ -183,7 +183,7 @@ fn listed<'a>(
 }
 
 impl Beside {
-    /// What is made of the plan's sets of different values, and of what is kept apart.
+    /// Counts the plan's sets of different values by group.
     pub(super) fn of(plan: &Plan, sets: &[GroupTable], apart: Option<Arc<GatheredTexts>>) -> Self {
         let sets = sets.iter().zip(&plan.distinct);
         Self { distinct: sets.map(|(set, distinct)| Counts::of(set, distinct, plan.seed)).collect(), apart }
@@ -200,11 +200,15 @@ impl Found<'_> {
     fn sort(&mut self) {
         if self.len() <= SORTED {
             let mut order: Vec<u32> = (0..self.len() as u32).collect();
-            order.sort_unstable_by_key(|place| self.key(*place as usize));
+            match self.width {
+                1 => order.sort_unstable_by_key(|place| self.keys[*place as usize]),
+                _ => order.sort_unstable_by_key(|place| self.key(*place as usize)),
+            }
             self.order = Some(order);
         }
     }
 
+    #[inline]
     fn push(&mut self, key: &[u64], state: &[u64]) {
         self.words.to_mut().extend_from_slice(state);
         match key {
@@ -213,10 +217,12 @@ impl Found<'_> {
         }
     }
 
+    #[inline]
     fn key(&self, place: usize) -> &[u64] {
         &self.keys[place * self.width..][..self.width]
     }
 
+    #[inline]
     fn at(&self, place: usize) -> (&[u64], &[u64]) {
         (self.key(place), &self.words[place * self.stride..][..self.stride])
     }
@@ -274,13 +280,13 @@ impl Counts {
     fn of(set: &GroupTable, distinct: &Distinct, seed: u64) -> Self {
         let mut groups = GroupTable::new(distinct.group_width(), seed);
         let (mut keys, mut places) = (Vec::new(), Vec::new());
-        let values: Vec<i128> = set.keys().map(|words| distinct.split(words, &mut keys).unwrap_or_default()).collect();
+        let values: Vec<Option<i128>> = set.keys().map(|words| distinct.split(words, &mut keys)).collect();
         groups.find_or_add(&keys, &mut places);
         let mut counts = vec![0; groups.len()];
         let mut sums = vec![0; if distinct.summed { counts.len() } else { 0 }];
         for (place, value) in places.into_iter().zip(values) {
             counts[place as usize] += 1;
-            if let Some(sum) = sums.get_mut(place as usize) {
+            if let (Some(sum), Some(value)) = (sums.get_mut(place as usize), value) {
                 *sum += value;
             }
         }

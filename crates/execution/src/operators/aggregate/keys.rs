@@ -6,7 +6,7 @@ use crate::program::expression::{Arithmetic, Expression};
 use crate::program::steps::{Builder, Nullable, StepId};
 use crate::{Error, Result};
 
-/// What a word's digits can be together is less than this: numbers of 63 bits.
+/// The numbers that the digits of a word can be together are fewer than this: they have 63 bits.
 const LARGEST: u64 = i64::MAX as u64;
 
 /// A digit of a word.
@@ -38,6 +38,7 @@ pub(super) struct KeyWords {
 }
 
 impl WordDigit {
+    #[inline]
     fn of(self, words: &[u64]) -> u64 {
         words[self.word] / self.below % self.size
     }
@@ -45,6 +46,7 @@ impl WordDigit {
 
 impl KeyPlace {
     /// The key of a group that has these words; `None` is NULL.
+    #[inline]
     pub(super) fn of(&self, words: &[u64]) -> Option<i128> {
         match *self {
             Self::Digit { digit, low, nullable } => {

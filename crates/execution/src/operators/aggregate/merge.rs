@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Groups of several threads that are parted: as many as are worth several threads' work.
 const MANY: usize = 1 << 16;
 
-/// What is made of groups.
+/// The end of an aggregation: rows of certain columns are made of its groups.
 pub(crate) struct Ending {
     pub(crate) plan: Arc<Plan>,
     /// Groups that do not fulfil it are no rows.
@@ -64,13 +64,13 @@ impl Ending {
         let threads = helpers.threads(groups);
         self.memory.grow(all.iter().map(States::bytes_to_part).sum())?;
         let all = pieces(all);
-        let by_thread = helpers.each(count, threads, move |number| taken(&all[number]).map(States::into_parts))?;
+        let by_thread = helpers.each(count, threads, move |number| taken(&all[number])?.into_parts())?;
         let mut parts: Vec<Vec<Partition>> = std::iter::repeat_with(Vec::new).take(PARTS).collect();
-        for own in by_thread.into_iter().flatten() {
-            parts.iter_mut().zip(own).for_each(|(part, own)| part.push(own));
+        for own in by_thread {
+            parts.iter_mut().zip(own?).for_each(|(part, own)| part.push(own));
         }
         let (parts, beside) = (pieces(parts), Arc::clone(beside));
-        let part = move |number: usize| self.part(taken(&parts[number]).unwrap_or_default(), &beside);
+        let part = move |number: usize| self.part(taken(&parts[number])?, &beside);
         helpers.each(PARTS, threads, part)?.into_iter().collect()
     }
 
@@ -98,11 +98,12 @@ impl Ending {
     }
 }
 
-/// What threads take one by one.
+/// Pieces that threads take, each of them once.
 fn pieces<T>(all: Vec<T>) -> Vec<Mutex<Option<T>>> {
     all.into_iter().map(|piece| Mutex::new(Some(piece))).collect()
 }
 
-fn taken<T>(piece: &Mutex<Option<T>>) -> Option<T> {
-    piece.lock().unwrap_or_else(PoisonError::into_inner).take()
+fn taken<T>(piece: &Mutex<Option<T>>) -> Result<T> {
+    let piece = piece.lock().unwrap_or_else(PoisonError::into_inner).take();
+    piece.ok_or_else(|| Error::Internal("a piece of groups was taken twice".to_owned()))
 }

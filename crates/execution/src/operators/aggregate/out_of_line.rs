@@ -51,7 +51,7 @@ pub enum Gathering {
 /// How all of them are computed.
 #[derive(Debug)]
 pub(crate) struct OutOfLinePlan {
-    /// Its first outputs are the words of the record's keys.
+    /// The stage whose first outputs are the words of the record's keys.
     pub(crate) part: Stage,
     items: Vec<Item>,
     /// Words of keys, and the seed of their hashes.
@@ -97,7 +97,7 @@ enum Own {
 pub(crate) type Makers<'m> = (&'m [Arc<dyn Compute>], &'m dyn Memory);
 
 impl OutOfLinePlan {
-    pub(super) fn new(mut draft: StageBuilder, (keys, seed): (&[Expression], u64), all: &[OutOfLine]) -> Result<Self> {
+    pub(super) fn new(mut draft: StageBuilder, keys: &[Expression], seed: u64, all: &[OutOfLine]) -> Result<Self> {
         let builder = &mut draft.builder;
         let (mut outputs, mut items) = (KeyWords::of_groups(builder, keys)?.words, Vec::new());
         let width = outputs.len();
@@ -161,7 +161,7 @@ struct RecordStrings {
 }
 
 impl RecordStrings {
-    /// Those that a function makes of an item's arguments, of these records.
+    /// The strings that a function makes of an item's arguments, of these records.
     fn of(
         records: Vec<usize>,
         (item, function): (&Item, usize),

@@ -67,7 +67,7 @@ pub struct Pair {
     pub sums: [usize; 2],
     /// The one that is the sum of their products.
     pub products: usize,
-    /// Those that are the sums of the squares, for a correlation; for a covariance there are none.
+    /// The aggregates that are the sums of the squares, for a correlation; a covariance needs none.
     pub squares: Option<[usize; 2]>,
     /// The one that counts the pairs.
     pub count: usize,
@@ -77,8 +77,8 @@ pub struct Pair {
     pub sample: bool,
 }
 
-/// As many as there are times the sum of the products of distances from the means, of numbers with these sums and this sum of
-/// products. No digit is lost before it becomes a float.
+/// The sum of the products of the distances of numbers from their means, times how many there are, from the numbers' sums and
+/// the sum of their products. No digit is lost before it becomes a float.
 fn distances(count: i128, products: i128, [first, second]: [i128; 2]) -> f64 {
     let [count, products, first, second] = [count, products, first, second].map(i256::from_i128);
     let distances = products.wrapping_mul(count).wrapping_sub(first.wrapping_mul(second));

@@ -115,7 +115,7 @@ pub(super) enum Reading {
 /// An aggregation ready to run.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Its outputs are the words of the record's keys, most often one, which is the number of its group then, from 0 to
+    /// The stage whose outputs are the words of the record's keys, most often one, which is the number of its group then, from 0 to
     /// `groups - 1`; what goes into the state is computed with them.
     pub(crate) stage: Stage,
     /// What a record does to its group's words. The first slot counts records.
@@ -132,7 +132,7 @@ pub(crate) struct Plan {
     pub(crate) distinct: Vec<Distinct>,
     /// What is kept apart from states, if anything is.
     pub(crate) apart: Option<Box<OutOfLinePlan>>,
-    /// What the hashes of keys begin from.
+    /// The number that hashes of keys begin from.
     pub(super) seed: u64,
 }
 
@@ -221,7 +221,7 @@ impl Plan {
         let readings = readings.collect::<Result<Vec<_>>>()?;
         let apart = match apart.as_slice() {
             [] => None,
-            apart => Some(Box::new(OutOfLinePlan::new(draft()?, (&aggregation.keys, seed), apart)?)),
+            apart => Some(Box::new(OutOfLinePlan::new(draft()?, &aggregation.keys, seed, apart)?)),
         };
         let (groups, keys) = (group.groups(), group.places);
         let SlotBuilder { slots, words: stride, .. } = slots;

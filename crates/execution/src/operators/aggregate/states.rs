@@ -166,12 +166,12 @@ impl States {
         self.table.as_ref().map_or(0, GroupTable::len) + self.parts.as_ref().map_or(0, |parts| parts.rows())
     }
 
-    /// All groups by part.
-    pub(super) fn into_parts(mut self) -> Vec<Partition> {
-        let Some(table) = self.table.take() else { return Vec::new() };
+    /// All groups of a hash table by part.
+    pub(super) fn into_parts(mut self) -> Result<Vec<Partition>> {
+        let table = self.table.take().ok_or_else(no_table)?;
         let mut parts = self.parts.take().unwrap_or_else(|| Box::new(Partitions::new(table.width(), self.stride)));
         part(&table, &self.words, self.stride, &mut parts);
-        parts.into_parts()
+        Ok(parts.into_parts())
     }
 
     /// Adds rows of a part: the words of keys and states.
@@ -268,7 +268,7 @@ impl States {
 
     /// Puts the places of groups whose keys have these words in a hash table into `places`, in place of what it had.
     fn look_up(&mut self, words: &[u64], places: &mut Vec<u64>) -> Result<()> {
-        let Some(table) = &mut self.table else { return Err(Error::Internal("groups of no table".to_owned())) };
+        let table = self.table.as_mut().ok_or_else(no_table)?;
         let rows = words.len() / table.width();
         if table.len() + rows > u32::MAX as usize {
             return Err(Error::OutOfMemory("an aggregation into 4,294,967,295 groups".to_owned()));
@@ -309,7 +309,7 @@ impl States {
         Ok(())
     }
 
-    /// What groups have beside their states.
+    /// Takes what groups have beside their states.
     pub(super) fn take_beside(&mut self, plan: &Plan) -> Beside {
         Beside::of(plan, &std::mem::take(&mut self.sets), self.apart.take())
     }
@@ -328,6 +328,10 @@ impl States {
         }
         Ok(())
     }
+}
+
+fn no_table() -> Error {
+    Error::Internal("groups of no table".to_owned())
 }
 
 /// Adds the groups of a hash table to parts.

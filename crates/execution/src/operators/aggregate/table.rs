@@ -1,5 +1,5 @@
 //! A table from the words of groups' keys to places. As long as keys are single words little larger than they are many, as
-//! numbers of strings are, it is an array by that word; then a hash table, by open addressing with linear probing. KeyList come a
+//! numbers of strings are, it is an array by that word; then a hash table, by open addressing with linear probing. Keys come a
 //! vector at a time, so that memory can be asked for all of a block's slots before the first of them is read.
 
 use gingham_kernels::element_ahead;
@@ -14,7 +14,7 @@ pub(super) struct GroupTable {
     seed: u64,
 }
 
-/// KeyList of as many words each.
+/// Keys of as many words each.
 #[derive(Debug)]
 struct KeyList {
     width: usize,
@@ -24,9 +24,9 @@ struct KeyList {
 /// How a key's place is found.
 #[derive(Debug)]
 enum GroupLookup {
-    /// By its only word the place plus one; 0 where there is none.
+    /// An array that has the place plus one at the key's only word; 0 where there is none.
     Direct(Vec<u32>),
-    /// The place plus one of the key that hashes there or a little before, below the upper half of its hash, which tells most
+    /// A hash table that has the place plus one of the key that hashes there or a little before, below the upper half of its hash, which tells most
     /// others from it; 0 where there is none. A power of two of them, at most half in use.
     Hashed(Vec<u64>),
 }
@@ -38,7 +38,7 @@ const SPARSE: u64 = 4;
 const FIRST_SLOTS: usize = 1 << 10;
 /// Slots for each key, about.
 const SLOTS: usize = 3;
-/// KeyList whose slots are asked for at once.
+/// Keys whose slots are asked for at once.
 const BLOCK: usize = 64;
 /// The half of a slot that is the place plus one.
 const PLACE: u64 = u32::MAX as u64;
@@ -91,7 +91,9 @@ impl GroupTable {
     pub(super) fn place(&self, key: &[u64]) -> Option<usize> {
         match &self.slots {
             GroupLookup::Direct(places) => (*places.get(usize::try_from(key[0]).ok()?)? as usize).checked_sub(1),
-            GroupLookup::Hashed(slots) => find(slots, &self.keys, key, hash(self.seed, key)).ok(),
+            GroupLookup::Hashed(slots) => {
+                find(self.keys.width, slots, &self.keys.words, key, hash(self.seed, key)).ok()
+            }
         }
     }
 
@@ -188,7 +190,7 @@ fn hashed(width: usize, slots: &mut [u64], known: &mut KeyList, seed: u64, words
             element_ahead(&known.words, (slot & PLACE).saturating_sub(1) as usize * width);
         }
         places.extend(block.chunks_exact(width).zip(hashes).map(|(key, hash)| {
-            let place = find_among(width, slots, &known.words, key, hash).unwrap_or_else(|slot| {
+            let place = find(width, slots, &known.words, key, hash).unwrap_or_else(|slot| {
                 known.words.extend_from_slice(key);
                 next += 1;
                 slots[slot] = entry(hash, next);
@@ -199,13 +201,9 @@ fn hashed(width: usize, slots: &mut [u64], known: &mut KeyList, seed: u64, words
     }
 }
 
-fn find(slots: &[u64], known: &KeyList, key: &[u64], hash: u64) -> Result<usize, usize> {
-    find_among(known.width, slots, &known.words, key, hash)
-}
-
 /// The place of a key of `width` words, or the slot that it would have.
 #[inline(always)]
-fn find_among(width: usize, slots: &[u64], known: &[u64], key: &[u64], hash: u64) -> Result<usize, usize> {
+fn find(width: usize, slots: &[u64], known: &[u64], key: &[u64], hash: u64) -> Result<usize, usize> {
     let mask = slots.len() - 1;
     let mut at = hash as usize & mask;
     loop {
@@ -305,7 +303,7 @@ mod tests {
     #[test]
     fn keys_of_several_words_keep_their_places() {
         for width in 2..6 {
-            // KeyList that differ in one word alone, whichever it is.
+            // Keys that differ in one word alone, whichever it is.
             let key = |number: u64| {
                 let mut key = vec![7; width];
                 key[number as usize % width] = (number % 1500) << (number % 3 * 20);
