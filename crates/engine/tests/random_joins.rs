@@ -78,7 +78,7 @@ impl Oracle {
 fn load(connection: &Connection, generator: &mut Generator, tables: &[RecordBatch]) {
     for (name, batch) in TABLES.iter().zip(tables) {
         let key = *generator.pick(&["", " PRIMARY KEY", " UNIQUE"]);
-        let columns = format!("id BIGINT{key}, a INTEGER, b INTEGER, s VARCHAR, f DOUBLE");
+        let columns = format!("id BIGINT{key}, a INTEGER, b INTEGER, s VARCHAR, f DOUBLE, w BIGINT");
         let layout = *generator.pick(&["column", "super_tuple", "dense_column", "nsm", "dsm", "pax"]);
         let sql = format!("CREATE TABLE {name} ({columns}) WITH (layout = '{layout}')");
         connection.execute(&sql).expect("a new table");
@@ -116,7 +116,7 @@ fn rows(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 /// What pipelines do, as EXPLAIN says it: each comes in the queries of a few seeds.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     " probe ",
     " left probe ",
     " full probe ",
@@ -130,6 +130,7 @@ const KINDS: [&str; 13] = [
     " behind ",
     " sorted by ",
     ", first ",
+    " a hash table of keys of 2 words",
 ];
 
 /// Operators of compiled joins that a query's plan has.

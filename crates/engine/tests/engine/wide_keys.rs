@@ -1,4 +1,5 @@
-//! Groups by keys that take several words: so many that tables are emptied into parts, on one thread and on several.
+//! Groups and joins by keys that take several words: so many groups that tables are emptied into parts, on one thread and on
+//! several.
 
 use crate::{by_datafusion, connect, rows};
 use gingham::Connection;
@@ -48,17 +49,52 @@ fn groups_that_outgrow_a_cache_come_together() {
 }
 
 #[test]
-fn too_little_memory_for_groups_is_told_or_spilled() {
+fn many_rows_are_joined_by_several_words() {
     let connection = connect();
     wide(&connection);
-    let sql = "SELECT count(*), sum(n) FROM (SELECT a, b, s, count(*) AS n FROM wide GROUP BY a, b, s) g";
-    let expected = rows(&connection, sql);
-    assert_eq!(expected, [format!("{GROUPS}|{}", 3 * GROUPS)]);
+    let of_three = format!("{}|{}", 3 * GROUPS, 3 * GROUPS * (3 * GROUPS - 1) / 2);
+    let joins = [
+        // Each record of the first third equals itself and two others.
+        ("x.a = y.a AND x.b = y.b", of_three.clone()),
+        // A key that is a word of its own.
+        ("x.a = y.a", of_three.clone()),
+        // One string is NULL.
+        (
+            "x.s = y.s AND x.b = y.b",
+            format!("{}|{}", 3 * GROUPS - 3, 3 * GROUPS * (3 * GROUPS - 1) / 2 - 21 - 3 * GROUPS),
+        ),
+        ("x.few = y.few AND x.a = y.a AND x.b = y.b", of_three),
+    ];
+    for (on, expected) in joins {
+        let sql = format!("SELECT count(*), sum(x.id) FROM wide x JOIN wide y ON {on} WHERE y.id < {GROUPS}");
+        let plan = rows(&connection, &format!("EXPLAIN {sql}")).join("\n");
+        assert!(!plan.contains("left_to_datafusion"), "{on}: {plan}");
+        for (execution, threads) in [("staged", 1), ("auto", 2), ("fused", 1), ("interpreted", 3)] {
+            let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
+            connection.execute(&settings).expect("settings");
+            assert_eq!(rows(&connection, &sql), [expected.as_str()], "{execution}, {threads} threads: {on}");
+        }
+    }
+}
+
+#[test]
+fn too_little_memory_for_wide_keys_is_told_or_spilled() {
+    let groups = "SELECT count(*), sum(n) FROM (SELECT a, b, s, count(*) AS n FROM wide GROUP BY a, b, s) g";
+    limited(groups, &format!("{GROUPS}|{}", 3 * GROUPS));
+    let joins =
+        format!("SELECT count(*), count(y.s) FROM wide x JOIN wide y ON x.a = y.a AND x.b = y.b WHERE y.id < {GROUPS}");
+    limited(&joins, &format!("{}|{}", 3 * GROUPS, 3 * GROUPS - 3));
+}
+
+fn limited(sql: &str, expected: &str) {
+    let connection = connect();
+    wide(&connection);
+    assert_eq!(rows(&connection, sql), [expected]);
     let mut refused = 0;
     for megabytes in [4, 8, 12, 16, 24, 32, 48, 64, 96] {
         connection.execute(&format!("SET gingham.memory_limit = '{megabytes}MB'")).expect("a limit");
         match rows::rows(&connection, sql) {
-            Ok(found) => assert_eq!(found, expected, "{megabytes} MB"),
+            Ok(found) => assert_eq!(found, [expected], "{megabytes} MB"),
             Err(error) => {
                 refused += 1;
                 assert!(error.to_string().contains("memory"), "{megabytes} MB: {error}");

@@ -9,7 +9,11 @@ use std::sync::Arc;
 pub const TABLES: [&str; 4] = ["p", "q", "r", "u"];
 const WORDS: [&str; 4] = ["ash", "birch", "cedar", "elm"];
 
-/// The columns of each table: a unique number, two integers, a word, a float; all but the first may be NULL.
+/// Integers so far apart that they and another key take more than a word together; both ends among them.
+const FAR: [i64; 6] = [i64::MIN, -(1 << 61), 0, 7, 1 << 62, i64::MAX];
+
+/// The columns of each table: a unique number, two integers, a word, a float, an integer far from others; all but the first may be
+/// NULL.
 pub fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("id", DataType::Int64, true),
@@ -17,6 +21,7 @@ pub fn schema() -> SchemaRef {
         Field::new("b", DataType::Int32, true),
         Field::new("s", DataType::Utf8View, true),
         Field::new("f", DataType::Float64, true),
+        Field::new("w", DataType::Int64, true),
     ]))
 }
 
@@ -36,12 +41,17 @@ pub fn batch(generator: &mut Generator) -> RecordBatch {
     let floats: Float64Array = (0..rows)
         .map(|_| if generator.chance(15) { None } else { Some(generator.between(0, 4) as f64 / 2.0) })
         .collect();
+    let ends = generator.between(0, 2) as usize;
+    let far: Int64Array = (0..rows)
+        .map(|_| if generator.chance(15) { None } else { Some(*generator.pick(&FAR[ends..FAR.len() - ends])) })
+        .collect();
     let columns: Vec<ArrayRef> = vec![
         Arc::new(Int64Array::from_iter_values(0..rows as i64)),
         Arc::new(a),
         Arc::new(b),
         Arc::new(words),
         Arc::new(floats),
+        Arc::new(far),
     ];
     RecordBatch::try_new(schema(), columns).expect("columns of the schema")
 }
@@ -53,7 +63,11 @@ fn integer(generator: &mut Generator, number: i64) -> String {
 
 /// An equality of two relations.
 fn equality(generator: &mut Generator, x: i64, y: i64) -> String {
-    match generator.between(0, 11) {
+    match generator.between(0, 15) {
+        12 => format!("t{x}.w = t{y}.w"),
+        13 => format!("t{x}.w = t{y}.w AND {} = {}", integer(generator, x), integer(generator, y)),
+        14 => format!("t{x}.f = t{y}.f AND t{x}.w = t{y}.w"),
+        15 => format!("t{x}.w IS NOT DISTINCT FROM t{y}.w AND t{x}.a = t{y}.b AND t{x}.s = t{y}.s"),
         0 => format!("t{x}.s = t{y}.s"),
         1 => format!("t{x}.f = t{y}.f"),
         2 => format!("{} + 1 = {}", integer(generator, x), integer(generator, y)),
@@ -70,7 +84,10 @@ fn condition(generator: &mut Generator, count: i64) -> String {
     let table = *generator.pick(&TABLES);
     let not = *generator.pick(&["", "NOT "]);
     let (i, j) = (integer(generator, x), integer(generator, y));
-    match generator.between(0, 15) {
+    match generator.between(0, 18) {
+        16 => format!("{not}EXISTS (SELECT 1 FROM {table} x WHERE x.w = t{x}.w AND x.a = {j})"),
+        17 => format!("t{x}.w {not}IN (SELECT w FROM {table})"),
+        18 => format!("({not}EXISTS (SELECT 1 FROM {table} x WHERE x.w = t{x}.w AND x.f = t{y}.f) OR {j} = 2)"),
         0 => format!("{i} < {}", generator.between(0, 30)),
         1 => format!("{i} < {j}"),
         2 => format!("t{x}.s = '{}'", generator.pick(&WORDS)),
@@ -97,15 +114,15 @@ fn relation(generator: &mut Generator, number: i64) -> String {
     let table = generator.pick(&TABLES);
     match generator.between(0, 9) {
         0 => format!(
-            "(SELECT a AS id, a, count(*)::INTEGER AS b, min(s) AS s, min(f) AS f FROM {table} GROUP BY a) t{number}"
+            "(SELECT a AS id, a, count(*)::INTEGER AS b, min(s) AS s, min(f) AS f, max(w) AS w FROM {table} GROUP BY a) t{number}"
         ),
-        1 => format!("(SELECT DISTINCT b::BIGINT AS id, a, b, s, f FROM {table} WHERE a > 1) t{number}"),
+        1 => format!("(SELECT DISTINCT b::BIGINT AS id, a, b, s, f, w FROM {table} WHERE a > 1) t{number}"),
         3 => format!(
-            "(SELECT id, a, b, s, f FROM {table} WHERE b < 9 UNION ALL SELECT id + 1, b, a, s, f FROM {}) t{number}",
+            "(SELECT id, a, b, s, f, w FROM {table} WHERE b < 9 UNION ALL SELECT id + 1, b, a, s, f, w FROM {}) t{number}",
             generator.pick(&TABLES)
         ),
         2 => format!(
-            "(SELECT v.id, w.a, v.b, w.s, v.f FROM {table} v JOIN {} w ON v.a = w.b WHERE w.id < 9) t{number}",
+            "(SELECT v.id, x.a, v.b, x.s, v.f, x.w FROM {table} v JOIN {} x ON v.a = x.b WHERE x.id < 9) t{number}",
             generator.pick(&TABLES)
         ),
         _ => format!("{table} t{number}"),

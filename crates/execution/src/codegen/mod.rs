@@ -30,7 +30,8 @@ pub(crate) mod trial;
 
 use crate::codegen::trial::Trial;
 use crate::data::source::Vector;
-use crate::operators::aggregate::{Plan, States, interleave};
+use crate::operators::aggregate::{Plan, States};
+use crate::operators::keys::interleave;
 use crate::program::stage::Stage;
 use crate::{Error, Mode, Result};
 use code::{Code, LoopEntry};

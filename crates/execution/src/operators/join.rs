@@ -2,22 +2,26 @@
 //! has (relaxed operator fusion paper, section 4.3: what is probed is known before the code that probes is made).
 //!
 //! A key is the digits of a number in which each digit's range is that of the build side. A probing record whose keys lie
-//! outside of these ranges, or are NULL, has no match and needs no probe.
+//! outside of these ranges, or are NULL, has no match and needs no probe. Keys that need several words have numbers all the
+//! same: their places among the build side's different keys, for which a probing vector is looked up once more.
 
+use crate::Result;
 use crate::data::limits::Limits;
 use crate::data::relation::{ColumnBounds, Relation};
 use crate::data::source::{Field, Records, VECTOR, Vector, VectorInput};
 use crate::operators::interpret::Interpreter;
-use crate::program::expression::{Arithmetic, Comparison, Expression};
+use crate::operators::keys::{KeyWords, WordSizes, interleave};
+use crate::operators::place_table::{NO_PLACE, PlaceTable};
+use crate::program::expression::{Comparison, Expression};
 use crate::program::stage::StageBuilder;
-use crate::program::steps::{Builder, StepId};
+use crate::program::steps::{Builder, Nullable, StepId};
 use crate::schedule::helpers::Helpers;
-use crate::{Error, Result};
 use gingham_kernels::hash::{HashFunction, Key};
 use gingham_kernels::key_table::{Building, DenseTable, Duplicates, HashTable, Probing};
 use gingham_kernels::{Code, Isa};
 use gingham_storage::model::PhysicalLayout;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 /// Numbers for which an array costs next to nothing, however few keys there are.
@@ -60,21 +64,27 @@ impl fmt::Display for JoinKind {
     }
 }
 
-/// The ranges of a table's keys: how they become one number.
+/// The ranges of a table's keys: how they become one number, or several words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct KeyRanges(Vec<Limits>);
+pub(crate) struct KeyRanges {
+    limits: Vec<Limits>,
+    sizes: WordSizes,
+}
 
 /// Memory for the keys of a vector.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     short: Vec<u32>,
     long: Vec<u64>,
+    words: Vec<u64>,
 }
 
 /// The rows of a relation by their keys.
 #[derive(Debug)]
 pub(crate) struct JoinTable {
     pub(crate) ranges: KeyRanges,
+    /// The numbers of keys of several words: their places.
+    places: Option<PlaceTable>,
     table: KeyTable,
     /// Rows that have keys: those without NULLs.
     pub(crate) rows: usize,
@@ -116,24 +126,45 @@ enum KeyTable {
 }
 
 impl KeyRanges {
-    /// Key ranges of columns with these facts. Fails when numbers would need more than 62 bits.
+    /// Key ranges of columns with these facts. Fails for keys of more than 64 bits.
     pub(crate) fn new(facts: impl Iterator<Item = ColumnBounds>) -> Result<Self> {
-        let ranges = Self(facts.map(|(limits, _)| limits).collect());
-        let wide = || Error::Unsupported("join keys whose ranges need more than 62 bits together".to_owned());
-        let numbers = ranges.0.iter().try_fold(1i128, |numbers, range| numbers.checked_mul(size(*range)?));
-        numbers.filter(|numbers| *numbers <= 1 << 62).map(|_| ranges).ok_or_else(wide)
+        let limits: Vec<Limits> = facts.map(|(limits, _)| limits).collect();
+        let mut sizes = WordSizes::default();
+        limits.iter().try_for_each(|limits| sizes.add(*limits))?;
+        Ok(Self { limits, sizes })
     }
 
-    /// Different numbers.
-    pub(crate) fn numbers(&self) -> u64 {
-        self.0.iter().filter_map(|range| size(*range)).product::<i128>() as u64
+    /// Different numbers; `None` where keys are several words, or a word of which each value may be a key, so that none is
+    /// left for records without a match.
+    pub(crate) fn numbers(&self) -> Option<u64> {
+        match (self.sizes.words(), self.limits.as_slice()) {
+            ([], _) => Some(1),
+            ([Some(size)], _) => Some(*size),
+            ([None], [limits]) => u64::try_from(limits.max - limits.min + 1).ok(),
+            _ => None,
+        }
     }
 
-    /// The truth that all keys lie in their ranges, none NULL, and their number where it holds.
-    pub(crate) fn number(&self, builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, StepId)> {
+    /// Words of a key.
+    pub(crate) fn words(&self) -> usize {
+        self.sizes.words().len().max(1)
+    }
+
+    /// A number that no key has, where keys have [`numbers`](Self::numbers).
+    pub(crate) fn none(&self) -> i64 {
+        match (self.sizes.words(), self.limits.as_slice()) {
+            // The number is the key itself.
+            ([None], [limits]) if limits.max < i64::MAX.into() => i64::MAX,
+            ([None], _) => i64::MIN,
+            _ => -1,
+        }
+    }
+
+    /// The truth that all keys lie in their ranges, none NULL, and their words where it holds.
+    pub(crate) fn lower(&self, builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, Vec<StepId>)> {
         let mut inside = builder.constant(1);
-        let mut number = builder.constant(0);
-        for (key, range) in keys.iter().zip(&self.0) {
+        let mut all = KeyWords::default();
+        for (key, range) in keys.iter().zip(&self.limits) {
             let key = builder.lower(key)?;
             if let Some(valid) = key.valid {
                 inside = builder.and(inside, valid);
@@ -144,15 +175,13 @@ impl KeyRanges {
                 inside = builder.and(inside, within);
             }
             let value = builder.assumed(key.value, *range);
-            let digit = builder.combine(Arithmetic::Subtract, value, low)?;
-            number = builder.with_digit(number, digit, range.max - range.min + 1)?;
+            all.add_within(builder, Nullable { value, valid: None }, *range)?;
         }
-        Ok((inside, number))
+        if all.words.is_empty() {
+            all.words.push(builder.constant(0));
+        }
+        Ok((inside, all.words))
     }
-}
-
-fn size(range: Limits) -> Option<i128> {
-    range.max.checked_sub(range.min)?.checked_add(1)
 }
 
 impl JoinTable {
@@ -164,7 +193,7 @@ impl JoinTable {
         helpers: &Helpers<'_>,
     ) -> Result<Self> {
         let ranges = KeyRanges::new(keys.iter().map(|key| relation.facts[*key]))?;
-        if let ([key], false) = (keys, keys.iter().any(|key| relation.facts[*key].1)) {
+        if let ([key], false, [Some(_)]) = (keys, keys.iter().any(|key| relation.facts[*key].1), ranges.sizes.words()) {
             // Codes count from the smallest value: they are the numbers already.
             let positions: Vec<u32> = (0..relation.rows as u32).collect();
             if let PhysicalLayout::Contiguous { codes, width } = &relation.views[*key].shape {
@@ -174,28 +203,48 @@ impl JoinTable {
                     4 => KeyTable::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], positions, making, helpers),
                     _ => KeyTable::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], positions, making, helpers),
                 };
-                return Ok(Self { ranges, table: table?, rows: relation.rows, sorted: Vec::new() });
+                return Ok(Self { ranges, places: None, table: table?, rows: relation.rows, sorted: Vec::new() });
             }
         }
-        let (numbers, positions) = numbers(relation, keys, &ranges, making.1)?;
+        let (words, positions) = words(relation, keys, &ranges, making.1)?;
         let rows = positions.len();
-        let table = KeyTable::of(&ranges, &numbers, positions, making, helpers)?;
-        Ok(Self { ranges, table, rows, sorted: Vec::new() })
+        if ranges.numbers().is_some() {
+            let table = KeyTable::of(&ranges, &words, positions, making, helpers)?;
+            return Ok(Self { ranges, places: None, table, rows, sorted: Vec::new() });
+        }
+        let mut places = PlaceTable::new(ranges.words(), RandomState::new().hash_one(0u8));
+        let mut numbers = gingham_storage::huge_vec(rows);
+        places.reserve(rows);
+        places.find_or_add(&words, &mut numbers);
+        places.shrink();
+        let table = DenseTable::build(0, places.len(), &numbers, &positions, Vec::new());
+        Ok(Self { ranges, places: Some(places), table: KeyTable::Dense(table), rows, sorted: Vec::new() })
     }
 
-    /// A link for each number in the ranges, and for -1, which has no match, in place of what `links` had.
+    /// A link for each key of which `outputs` have the words, in place of what `links` had. Behind the words may stand which
+    /// keys lie in the ranges; numbers that do not are [`KeyRanges::none`].
     pub(crate) fn locate(
         &self,
         (isa, probing): (Isa, Probing),
-        numbers: &[i64],
+        outputs: &[Vec<i64>],
         keys: &mut Keys,
         links: &mut Vec<u32>,
     ) {
         links.clear();
-        let Keys { short, long } = keys;
+        let Keys { short, long, words } = keys;
+        let Some(numbers) = outputs.first() else { return };
+        if let (Some(places), KeyTable::Dense(table)) = (&self.places, &self.table) {
+            let (own, inside) = outputs.split_at(places.width());
+            interleave(own.iter().map(Vec::as_slice), numbers.len(), words);
+            places.find(words, long);
+            for (place, inside) in long.iter_mut().zip(inside.first().into_iter().flatten()) {
+                *place = if *inside == 0 { NO_PLACE } else { *place };
+            }
+            return table.locate(isa, long, links);
+        }
         if let KeyTable::Short(table) = &self.table {
             short.clear();
-            // A number without a match is -1, and the largest number is none of the table's.
+            // A number without a match is -1, which is none of the table's.
             short.extend(numbers.iter().map(|number| *number as u32));
             return table.locate(isa, probing, short, links);
         }
@@ -250,12 +299,14 @@ impl JoinTable {
             KeyTable::Short(table) => table.bytes(),
             KeyTable::Long(table) => table.bytes(),
         };
-        table + size_of_val(self.sorted.as_slice())
+        let places = self.places.as_ref().map_or(0, PlaceTable::bytes);
+        table + places + size_of_val(self.sorted.as_slice())
     }
 
     /// What it is, for EXPLAIN ANALYZE.
     pub(crate) fn name(&self) -> &'static str {
         match self.kind() {
+            TableKind::Dense if self.places.is_some() => "hash_words",
             TableKind::Dense => "array",
             TableKind::Short(_) => "hash32",
             TableKind::Long(_) => "hash64",
@@ -271,7 +322,7 @@ impl KeyTable {
         (choice, isa): (TableChoice, Isa),
         helpers: &Helpers<'_>,
     ) -> Result<Self> {
-        let all = ranges.numbers();
+        let all = ranges.numbers().unwrap_or(u64::MAX);
         if choice.array && all < 1 << 31 && all as usize <= (numbers.len() * 4).max(FEW_NUMBERS) {
             return Ok(Self::Dense(DenseTable::build(0, all as usize, numbers, &positions, Vec::new())));
         }
@@ -304,23 +355,26 @@ fn hash_table<K: Key + Send + Sync + 'static>(
     Ok(building.finish())
 }
 
-/// The numbers of the rows whose keys are not NULL, and the rows.
-fn numbers(relation: &Relation, keys: &[usize], ranges: &KeyRanges, isa: Isa) -> Result<(Vec<u64>, Vec<u32>)> {
+/// The words of the rows whose keys are not NULL, a key behind the other, and the rows.
+fn words(relation: &Relation, keys: &[usize], ranges: &KeyRanges, isa: Isa) -> Result<(Vec<u64>, Vec<u32>)> {
     let fields: Vec<Field> = keys.iter().map(|key| Field { input: 0, column: *key }).collect();
     let mut draft = StageBuilder::new(Builder::new(keys.iter().map(|key| relation.facts[*key])), fields, None)?;
     let expressions: Vec<Expression> = (0..keys.len()).map(Expression::Column).collect();
-    let (inside, number) = ranges.number(&mut draft.builder, &expressions)?;
+    let (inside, outputs) = ranges.lower(&mut draft.builder, &expressions)?;
     draft.also(inside);
-    let stage = draft.finish(vec![number], std::iter::empty()).checked()?;
+    let width = outputs.len();
+    let stage = draft.finish(outputs, std::iter::empty()).checked()?;
     let mut interpreter = Interpreter::new(&stage);
-    let (mut passed, mut out) = (Vec::new(), vec![Vec::new()]);
-    let (mut numbers, mut positions) = (Vec::with_capacity(relation.rows), Vec::with_capacity(relation.rows));
+    let (mut passed, mut out, mut vector) = (Vec::new(), vec![Vec::new(); width], Vec::new());
+    let mut words = gingham_storage::huge_vec(relation.rows * width);
+    let mut positions = Vec::with_capacity(relation.rows);
     for first in (0..relation.rows).step_by(VECTOR) {
         let records = Records::Run { first, length: VECTOR.min(relation.rows - first) };
         let inputs = [VectorInput { views: &relation.views, records }];
         interpreter.emit(&stage, &Vector { inputs: &inputs, isa }, &mut passed, &mut out)?;
         positions.extend(passed.iter().map(|position| first as u32 + position));
-        numbers.extend(out[0].iter().map(|number| *number as u64));
+        interleave(out.iter().map(Vec::as_slice), passed.len(), &mut vector);
+        words.extend_from_slice(&vector);
     }
-    Ok((numbers, positions))
+    Ok((words, positions))
 }

@@ -34,7 +34,7 @@ pub(crate) fn of_pipeline(
         open.extend(windows(plan, pipeline.source, caches));
     }
     if let Some(keys) = pipeline.keys() {
-        open.extend(table(KeyRanges::new(keys.iter().map(|key| left[*key]))?.numbers()));
+        open.extend(table(&KeyRanges::new(keys.iter().map(|key| left[*key]))?));
     }
     Ok(open)
 }
@@ -67,7 +67,11 @@ fn windows(plan: &Plan, source: Source, caches: Caches) -> Option<String> {
     })
 }
 
-fn table(span: u64) -> Option<String> {
+fn table(ranges: &KeyRanges) -> Option<String> {
+    let Some(span) = ranges.numbers() else {
+        let (words, s) = (ranges.words(), if ranges.words() == 1 { "" } else { "s" });
+        return Some(format!("its key table is a hash table of keys of {words} word{s}"));
+    };
     (span > FEW_NUMBERS as u64).then(|| {
         format!("its key table is an array if its keys span 4 x its rows at most ({span} is the most that they can), else a hash table, asked for ahead")
     })

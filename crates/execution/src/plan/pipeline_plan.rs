@@ -10,7 +10,7 @@ use crate::plan::query::{Pipeline, Probe, Sink, Step};
 use crate::plan::stage_id::StageId;
 use crate::plan::stages::{Cut, Stages};
 use crate::program::stage::{ColumnUse, Stage, StageBuilder, used_by};
-use crate::program::steps::Builder;
+use crate::program::steps::{Builder, StepId};
 use crate::{Error, Expression, JoinKind, Limits, Result};
 use gingham_kernels::key_table::Probing;
 use std::sync::Arc;
@@ -298,6 +298,8 @@ impl Fused {
                 return None;
             }
             let build = given.builds.get(level.probe)?;
+            // Keys of several words are looked up a vector at a time.
+            build.ranges.numbers()?;
             if let TableKind::Short(function) | TableKind::Long(function) = build.table
                 && function.mixes::<u64>().is_none()
             {
@@ -415,26 +417,7 @@ impl Scope<'_> {
         filter: Waiting,
     ) -> Result<ProbeStage> {
         let mut draft = self.draft(filter.as_ref())?;
-        let (inside, number) = build.ranges.number(&mut draft.builder, &probe.keys)?;
-        let number = match kind {
-            LevelKind::Marks | LevelKind::Join(JoinKind::Inner | JoinKind::Semi) => {
-                draft.also(inside);
-                number
-            }
-            LevelKind::Join(JoinKind::NotIn) if build.is_empty => draft.builder.constant(-1),
-            LevelKind::Join(
-                kind @ (JoinKind::Left | JoinKind::Full | JoinKind::Anti | JoinKind::NotIn | JoinKind::Mark),
-            ) => {
-                let none = draft.builder.constant(-1);
-                let number = draft.builder.choose(inside, number, none);
-                if kind == JoinKind::NotIn {
-                    drop_nulls(&mut draft, probe, build)?;
-                }
-                number
-            }
-            LevelKind::Filter => return Err(Error::Internal("a filter that probes".to_owned())),
-        };
-        let mut outputs = vec![number];
+        let mut outputs = keys(&mut draft, (probe, build), kind)?;
         let range = match &probe.range {
             Some(range) => range.lower(&mut draft.builder, &mut outputs)?,
             None => None,
@@ -464,6 +447,28 @@ impl Scope<'_> {
         let part = draft.finish(outputs, std::iter::empty()).checked()?;
         Ok(PipelineEnd::Rows { part: Box::new(part), columns: places })
     }
+}
+
+/// The number by which a record probes, or the words of its keys. Behind these stands whether they lie in the ranges of the
+/// build side, where records without a match go on.
+fn keys(draft: &mut StageBuilder, (probe, build): (&Probe, &Build), kind: LevelKind) -> Result<Vec<StepId>> {
+    let (inside, mut words) = build.ranges.lower(&mut draft.builder, &probe.keys)?;
+    match kind {
+        LevelKind::Filter => return Err(Error::Internal("a filter that probes".to_owned())),
+        LevelKind::Marks | LevelKind::Join(JoinKind::Inner | JoinKind::Semi) => {
+            draft.also(inside);
+            return Ok(words);
+        }
+        LevelKind::Join(JoinKind::NotIn) if !build.is_empty => drop_nulls(draft, probe, build)?,
+        LevelKind::Join(_) => {}
+    }
+    if build.ranges.numbers().is_none() {
+        words.push(inside);
+        return Ok(words);
+    }
+    let none = draft.builder.constant(build.ranges.none().into());
+    let number = |number: &StepId| draft.builder.choose(inside, *number, none);
+    Ok(words.iter().map(number).collect())
 }
 
 /// Drops records that can't be known to be in none of the rows of a build side that has some.

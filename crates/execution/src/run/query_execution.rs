@@ -234,7 +234,7 @@ impl QueryExecution {
     fn tell(&self, began: Began, rows: usize, table: Option<&JoinTable>) {
         let Began { start, ran, stages, spent, mut chosen, reads, .. } = began;
         let table = table.map(|table| {
-            chosen.push((format!("{}_span", table.name()), table.ranges.numbers() as usize));
+            chosen.extend(table.ranges.numbers().map(|span| (format!("{}_span", table.name()), span as usize)));
             chosen.push((format!("{}_bytes", table.name()), table.bytes()));
             table.name()
         });

@@ -338,7 +338,7 @@ impl PipelineWorker {
         number.emit((course, StageId::number(level)), &ready.number, vector, &mut self.scratch, passed, numbers)?;
         let (table, relation) = &course.builds[ready.probe];
         let how = (course.isa, course.ready.given.builds[ready.probe].probing);
-        table.locate(how, &state.numbers[0], &mut state.keys, &mut state.links);
+        table.locate(how, &state.numbers, &mut state.keys, &mut state.links);
         if let Some(range) = state.range {
             range.find(&state.numbers, &table.sorted, &mut state.spans);
         }

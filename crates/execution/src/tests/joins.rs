@@ -5,15 +5,14 @@ use crate::data::relation::Relation;
 use crate::data::rows::{Column, Rows, Values};
 use crate::data::source::VECTOR;
 use crate::operators::inequality::Range;
-use crate::operators::join::JoinTable;
-use crate::operators::join::TableChoice;
+use crate::operators::join::{JoinTable, KeyRanges, TableChoice};
 use crate::plan::pipeline_plan::{Build, PipelineEnd, PipelineInputs, PipelinePlan};
 use crate::plan::query::{Pipeline, Probe, Sink, Source, Step};
 use crate::plan::stages::{Cut, Stages};
 use crate::run::worker::{LocalSinkState, PipelineContext, PipelineWorker};
 use crate::schedule::helpers::Helpers;
 use crate::tests::{cases, evaluate, truth};
-use crate::{Error, Expression, Field, JoinKind, Memory, Mode};
+use crate::{Error, Expression, Field, JoinKind, Limits, Memory, Mode};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use gingham_kernels::hash::HashFunction;
@@ -41,9 +40,14 @@ pub(super) struct Join {
 }
 
 pub(super) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
-    // Few different values, so that there are matches; some far away.
-    let value =
-        prop_oneof![1 => Just(None), 8 => (0..6i128).prop_map(Some), 1 => (-(1i128 << 40)..1 << 40).prop_map(Some)];
+    // Few different values, so that there are matches; some far away, so that keys are several words, or none is no key.
+    let far = prop::sample::select(vec![i64::MIN, i64::MIN + 1, -1 << 62, 1 << 62, i64::MAX]);
+    let value = prop_oneof![
+        2 => Just(None),
+        16 => (0..6i128).prop_map(Some),
+        2 => (-(1i128 << 40)..1 << 40).prop_map(Some),
+        1 => far.prop_map(|far| Some(far.into())),
+    ];
     prop::collection::vec(prop::collection::vec(value, SOURCE.max(BUILD)), 0..most)
 }
 
@@ -322,7 +326,8 @@ fn check(
                 let whole = course.ready.fused.as_ref().is_some_and(|fused| fused.first == 0);
                 let conditional = |join: &Join| join.kind == JoinKind::Mark && join.condition.is_some();
                 let fusible = way.1.table.function != HashFunction::Crc32 && !joins.iter().any(conditional);
-                let fusible = fusible && way.1.cut == Cut::Probes(0);
+                let numbered = course.ready.given.builds.iter().all(|build| build.ranges.numbers().is_some());
+                let fusible = fusible && numbered && way.1.cut == Cut::Probes(0);
                 prop_assert!(!fusible || whole, "not fused");
             }
             Err(Error::Overflow | Error::Unsupported(_)) => {}
@@ -352,20 +357,54 @@ proptest! {
     }
 }
 
-/// More records and matches than vectors hold, and one key with most of the rows.
+/// More records and matches than vectors hold, and one key with most of the rows: keys that are a number of few digits, one
+/// that is the key itself, and such of several words.
 #[test]
 fn vectors_are_filled_across_duplicates() {
-    let row = |number: usize, modulus: usize| vec![Some((number % modulus) as i128), Some(number as i128)];
+    for (keys, shift) in [(vec![0], 0), (vec![0], 58), (vec![0, 1], 58)] {
+        let row = |number: usize, modulus: usize| {
+            let (key, other) = ((number % modulus) as i128 - 30, (number % 4) as i128);
+            vec![Some(key << shift), Some(if shift == 0 { number as i128 } else { other << shift })]
+        };
+        filled_across_duplicates(&keys, row);
+    }
+}
+
+fn filled_across_duplicates(keys: &[usize], row: impl Fn(usize, usize) -> Row) {
     let source: Vec<Row> = (0..VECTOR + 700).map(|number| row(number, 50)).collect();
     for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Full, JoinKind::Semi, JoinKind::Anti, JoinKind::Mark] {
         let build: Vec<Row> = (0..300).map(|number| row(if number < 200 { 7 } else { number }, 60)).collect();
         let later = Expression::compare(crate::Comparison::Less, Expression::Column(1), Expression::Column(3));
         for condition in [None, Some(later)] {
             let condition = condition.filter(|_| kind != JoinKind::Inner);
-            let join = Join { rows: build.clone(), kind, keys: vec![0], condition, filter: None };
+            let join = Join { rows: build.clone(), kind, keys: keys.to_vec(), condition, filter: None };
             let second = Join { kind: JoinKind::Inner, condition: None, ..join.clone() };
             check(&source, std::slice::from_ref(&join), None, false, &ways(1)).unwrap();
             check(&source[..600], &[join, second], None, true, &ways(2)).unwrap();
         }
     }
+}
+
+/// The words of keys over columns with these ends.
+fn ranges(ends: &[(i64, i64)]) -> KeyRanges {
+    KeyRanges::new(ends.iter().map(|(min, max)| (Limits::new(*min, *max), true))).unwrap()
+}
+
+#[test]
+fn keys_are_a_number_where_a_number_is_left_for_records_without_a_match() {
+    let of = |ends: &[(i64, i64)]| {
+        let ranges = ranges(ends);
+        (ranges.words(), ranges.numbers(), ranges.none())
+    };
+    assert_eq!(of(&[]), (1, Some(1), -1));
+    assert_eq!(of(&[(-3, 6), (0, 9)]), (1, Some(100), -1));
+    assert_eq!(of(&[(-1 << 61, 1 << 61)]), (1, Some((1 << 62) + 1), -1));
+    // The key itself.
+    assert_eq!(of(&[(i64::MIN, 5)]), (1, Some((1 << 63) + 6), i64::MAX));
+    assert_eq!(of(&[(i64::MIN + 1, i64::MAX)]), (1, Some(u64::MAX), i64::MIN));
+    for wide in [&[(i64::MIN, i64::MAX)][..], &[(0, i64::MAX), (0, 0)], &[(0, 1 << 40), (0, 1 << 40), (0, 1)]] {
+        assert_eq!(ranges(wide).numbers(), None, "{wide:?}");
+    }
+    assert_eq!(ranges(&[(0, 1 << 40), (0, 1 << 40), (0, 1)]).words(), 2);
+    assert!(KeyRanges::new([(Limits::new(0, 1i128 << 64), false)].into_iter()).is_err());
 }

@@ -2,16 +2,16 @@
 //! up when all have come.
 
 use crate::operators::aggregate::moments::Floats;
-use crate::operators::aggregate::table::GroupTable;
+use crate::operators::place_table::PlaceTable;
 use crate::{Error, Result};
 
 /// The distinct floats of all groups, for sums and means with DISTINCT.
 #[derive(Debug)]
 pub(super) struct Different {
     /// The values as bits.
-    values: GroupTable,
+    values: PlaceTable,
     /// Places of groups, and in the lower half numbers of values.
-    pairs: GroupTable,
+    pairs: PlaceTable,
     /// When all have come, how many each group has, and their sum.
     pub(super) floats: Floats,
     found: Vec<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Different {
 
 impl Different {
     pub(super) fn new(seed: u64) -> Self {
-        let (values, pairs) = (GroupTable::new(1, seed), GroupTable::new(1, seed));
+        let (values, pairs) = (PlaceTable::new(1, seed), PlaceTable::new(1, seed));
         Self { values, pairs, floats: Floats::new(1, false), found: Vec::new(), places: Vec::new() }
     }
 

@@ -11,8 +11,8 @@ use crate::operators::aggregate::out_of_line::GatheredTexts;
 use crate::operators::aggregate::outcome::Finish;
 use crate::operators::aggregate::plan::{Distinct, Plan};
 use crate::operators::aggregate::states::States;
-use crate::operators::aggregate::table::GroupTable;
 use crate::operators::interpret::Interpreter;
+use crate::operators::place_table::PlaceTable;
 use crate::program::expression::Expression;
 use crate::program::stage::{Stage, StageBuilder};
 use crate::program::steps::Builder;
@@ -55,7 +55,7 @@ pub(super) struct Beside {
 
 /// A count for each of some groups.
 struct Counts {
-    groups: GroupTable,
+    groups: PlaceTable,
     counts: Vec<u32>,
     /// Their sums, where these are wanted.
     sums: Vec<i128>,
@@ -184,7 +184,7 @@ fn listed<'a>(
 
 impl Beside {
     /// Counts the plan's sets of different values by group.
-    pub(super) fn of(plan: &Plan, sets: &[GroupTable], apart: Option<Arc<GatheredTexts>>) -> Self {
+    pub(super) fn of(plan: &Plan, sets: &[PlaceTable], apart: Option<Arc<GatheredTexts>>) -> Self {
         let sets = sets.iter().zip(&plan.distinct);
         Self { distinct: sets.map(|(set, distinct)| Counts::of(set, distinct, plan.seed)).collect(), apart }
     }
@@ -277,8 +277,8 @@ impl Found<'_> {
 
 impl Counts {
     /// Counts the values of a set by their groups.
-    fn of(set: &GroupTable, distinct: &Distinct, seed: u64) -> Self {
-        let mut groups = GroupTable::new(distinct.group_width(), seed);
+    fn of(set: &PlaceTable, distinct: &Distinct, seed: u64) -> Self {
+        let mut groups = PlaceTable::new(distinct.group_width(), seed);
         let (mut keys, mut places) = (Vec::new(), Vec::new());
         let values: Vec<Option<i128>> = set.keys().map(|words| distinct.split(words, &mut keys)).collect();
         groups.find_or_add(&keys, &mut places);

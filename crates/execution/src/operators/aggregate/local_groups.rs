@@ -7,9 +7,9 @@
 
 use crate::Result;
 use crate::operators::aggregate::found::Having;
-use crate::operators::aggregate::keys::KeyPlace;
 use crate::operators::aggregate::plan::Plan;
 use crate::operators::aggregate::states::States;
+use crate::operators::keys::KeyPlace;
 use gingham_kernels::{Isa, bits};
 use std::ops::Range;
 

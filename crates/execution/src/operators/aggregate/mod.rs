@@ -3,9 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `plan` | keys and functions -> the words of a record's keys and of the state that it updates |
-//! | `keys` | keys -> words: digits of one number, or of several |
-//! | `states` | the words of all groups: an array over the keys' range, or a hash table |
-//! | `table` | that hash table |
+//! | `states` | the words of all groups: an array over the keys' range, or by their places in a table |
 //! | `out_of_line` | what has no words: sums of floats of any size (`exact`, `moments`), smallest and largest strings (`texts`, `seen`) |
 //! | `local_groups` | states of one morsel at a time, where records lie in the order of the key |
 //! | `partitions` | groups that have left a table which outgrew a cache, in parts by the hashes of their keys |
@@ -20,7 +18,6 @@
 mod different;
 mod exact;
 mod found;
-mod keys;
 mod local_groups;
 mod merge;
 mod moments;
@@ -30,11 +27,9 @@ mod partitions;
 mod plan;
 mod seen;
 mod states;
-mod table;
 mod texts;
 
 pub(crate) use crate::operators::aggregate::found::Having;
-pub(crate) use crate::operators::aggregate::keys::interleave;
 pub(crate) use crate::operators::aggregate::local_groups::{MorselBounds, MorselGroups};
 pub(crate) use crate::operators::aggregate::merge::Ending;
 pub use crate::operators::aggregate::moments::Moment;

@@ -6,11 +6,11 @@
 use crate::data::limits::Limits;
 use crate::data::rows::{Column, Values};
 use crate::operators::aggregate::different::Different;
-use crate::operators::aggregate::keys::{KeyWords, interleave};
 use crate::operators::aggregate::moments::Floats;
 use crate::operators::aggregate::seen::Seen;
-use crate::operators::aggregate::table::GroupTable;
 use crate::operators::aggregate::texts::Texts;
+use crate::operators::keys::{KeyWords, interleave};
+use crate::operators::place_table::PlaceTable;
 use crate::program::computed::Compute;
 use crate::program::stage::Stage;
 use crate::program::stage::{StageBuilder, condition};
@@ -79,7 +79,7 @@ struct Item {
 #[derive(Debug)]
 pub(crate) struct GatheredTexts {
     /// Places of groups; without keys there is one group.
-    groups: Option<GroupTable>,
+    groups: Option<PlaceTable>,
     items: Vec<Own>,
     /// The words of a vector's keys, and the places of these.
     words: Vec<u64>,
@@ -199,7 +199,7 @@ impl GatheredTexts {
                 Own::Texts(Texts::new(function, largest), seen)
             }
         };
-        let groups = plan.keyed.then(|| GroupTable::new(plan.width, plan.seed));
+        let groups = plan.keyed.then(|| PlaceTable::new(plan.width, plan.seed));
         let items = plan.items.iter().map(own).collect();
         let mut new = Self { groups, items, words: Vec::new(), places: Vec::new() };
         new.make_room();
@@ -213,7 +213,7 @@ impl GatheredTexts {
             Own::Different(different) => different.bytes(),
             Own::Texts(texts, seen) => texts.bytes() + seen.as_ref().map_or(0, Seen::bytes),
         });
-        items.sum::<usize>() + self.groups.as_ref().map_or(0, GroupTable::bytes)
+        items.sum::<usize>() + self.groups.as_ref().map_or(0, PlaceTable::bytes)
     }
 
     /// Adds the records of which the plan's stage gave `outputs`.
@@ -291,7 +291,7 @@ impl GatheredTexts {
     }
 
     fn make_room(&mut self) {
-        let groups = self.groups.as_ref().map_or(1, GroupTable::len);
+        let groups = self.groups.as_ref().map_or(1, PlaceTable::len);
         for item in &mut self.items {
             match item {
                 Own::Floats(floats) => floats.resize(groups),

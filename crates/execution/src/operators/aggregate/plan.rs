@@ -2,8 +2,8 @@
 
 use crate::data::limits::Limits;
 use crate::data::source::Field;
-use crate::operators::aggregate::keys::{KeyPlace, KeyWords};
 use crate::operators::aggregate::out_of_line::{Gathering, OutOfLine, OutOfLinePlan};
+use crate::operators::keys::{KeyPlace, KeyWords};
 use crate::program::expression::{Arithmetic, Expression};
 use crate::program::float::FINITE;
 use crate::program::stage::{Stage, StageBuilder, condition};

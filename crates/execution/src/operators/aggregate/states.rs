@@ -6,7 +6,7 @@ use crate::operators::aggregate::local_groups::{MorselGroups, Taken};
 use crate::operators::aggregate::out_of_line::{GatheredTexts, Makers, OutOfLinePlan};
 use crate::operators::aggregate::partitions::{Partition, Partitions};
 use crate::operators::aggregate::plan::{Plan, SlotKind};
-use crate::operators::aggregate::table::GroupTable;
+use crate::operators::place_table::PlaceTable;
 use crate::{Error, Result};
 use gingham_kernels::Isa;
 use gingham_storage::huge_zeros;
@@ -27,13 +27,13 @@ pub(crate) struct States {
     /// `stride` words a group. In an array there is a group more than the keys allow, for numbers that contradict the
     /// metadata: nothing that is read from a file decides where memory is written.
     pub(super) words: Vec<u64>,
-    pub(super) table: Option<GroupTable>,
+    pub(super) table: Option<PlaceTable>,
     /// The number of the first state's group, of an array.
     first: u64,
     /// What was taken out of windows, where states lie in such.
     pub(super) taken: Option<Box<Taken>>,
     /// The numbers of each of the plan's sets of different values.
-    pub(super) sets: Vec<GroupTable>,
+    pub(super) sets: Vec<PlaceTable>,
     /// What is kept apart, where anything is.
     pub(super) apart: Option<Arc<GatheredTexts>>,
     stride: usize,
@@ -55,9 +55,9 @@ impl States {
     /// No group has a record yet.
     pub(crate) fn new(plan: &Plan, array: bool) -> Self {
         let words = if array { huge_zeros((plan.groups as usize + 1) * plan.stride) } else { Vec::new() };
-        let sets = plan.distinct.iter().map(|distinct| GroupTable::new(distinct.width(), plan.seed)).collect();
+        let sets = plan.distinct.iter().map(|distinct| PlaceTable::new(distinct.width(), plan.seed)).collect();
         let apart = plan.apart.as_ref().map(|plan| Arc::new(GatheredTexts::new(plan)));
-        let table = (!array).then(|| GroupTable::new(plan.width(), plan.seed));
+        let table = (!array).then(|| PlaceTable::new(plan.width(), plan.seed));
         Self { table, sets, apart, ..Self::of_words(plan, words) }
     }
 
@@ -68,7 +68,7 @@ impl States {
 
     /// The groups of a part, in a hash table.
     pub(super) fn of_part(plan: &Plan) -> Self {
-        Self { table: Some(GroupTable::new(plan.width(), plan.seed)), ..Self::of_words(plan, Vec::new()) }
+        Self { table: Some(PlaceTable::new(plan.width(), plan.seed)), ..Self::of_words(plan, Vec::new()) }
     }
 
     fn of_words(plan: &Plan, words: Vec<u64>) -> Self {
@@ -163,7 +163,7 @@ impl States {
 
     /// Groups of the table and of parts, where one may be several times.
     pub(super) fn parted_groups(&self) -> usize {
-        self.table.as_ref().map_or(0, GroupTable::len) + self.parts.as_ref().map_or(0, |parts| parts.rows())
+        self.table.as_ref().map_or(0, PlaceTable::len) + self.parts.as_ref().map_or(0, |parts| parts.rows())
     }
 
     /// All groups of a hash table by part.
@@ -185,7 +185,7 @@ impl States {
 
     /// The words of the groups' keys in a hash table, with their states.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
-        self.table.iter().flat_map(GroupTable::keys).zip(self.words.chunks_exact(self.stride))
+        self.table.iter().flat_map(PlaceTable::keys).zip(self.words.chunks_exact(self.stride))
     }
 
     /// Adds the states of groups whose keys have these words, where a hash table gives the places.
@@ -207,7 +207,7 @@ impl States {
 
     /// Bytes that they take.
     pub(crate) fn bytes(&self) -> usize {
-        let tables = self.table.iter().chain(&self.sets).map(GroupTable::bytes).sum::<usize>();
+        let tables = self.table.iter().chain(&self.sets).map(PlaceTable::bytes).sum::<usize>();
         let apart = self.apart.as_ref().map_or(0, |apart| apart.bytes());
         let parts = self.parts.as_ref().map_or(0, |parts| parts.bytes());
         let taken = self.taken.as_ref().map_or(0, |taken| taken.bytes());
@@ -335,7 +335,7 @@ fn no_table() -> Error {
 }
 
 /// Adds the groups of a hash table to parts.
-fn part(table: &GroupTable, words: &[u64], stride: usize, parts: &mut Partitions) {
+fn part(table: &PlaceTable, words: &[u64], stride: usize, parts: &mut Partitions) {
     let groups = table.keys().zip(words.chunks_exact(stride));
     groups.for_each(|(key, state)| parts.push(table.hash(key), key, state));
 }

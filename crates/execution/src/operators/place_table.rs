@@ -1,4 +1,4 @@
-//! A table from the words of groups' keys to places. As long as keys are single words little larger than they are many, as
+//! A table from the words of keys, of groups or of a join's build side, to places. As long as keys are single words little larger than they are many, as
 //! numbers of strings are, it is an array by that word; then a hash table, by open addressing with linear probing. Keys come a
 //! vector at a time, so that memory can be asked for all of a block's slots before the first of them is read.
 
@@ -7,8 +7,8 @@ use gingham_storage::{huge_vec, huge_zeros};
 
 /// Places of the keys met so far, given in the order in which they came.
 #[derive(Debug)]
-pub(super) struct GroupTable {
-    slots: GroupLookup,
+pub(super) struct PlaceTable {
+    slots: PlaceLookup,
     /// Their words, a key after the other.
     keys: KeyList,
     seed: u64,
@@ -23,7 +23,7 @@ struct KeyList {
 
 /// How a key's place is found.
 #[derive(Debug)]
-enum GroupLookup {
+enum PlaceLookup {
     /// An array that has the place plus one at the key's only word; 0 where there is none.
     Direct(Vec<u32>),
     /// A hash table that has the place plus one of the key that hashes there or a little before, below the upper half of its hash, which tells most
@@ -40,24 +40,39 @@ const FIRST_SLOTS: usize = 1 << 10;
 const SLOTS: usize = 3;
 /// Keys whose slots are asked for at once.
 const BLOCK: usize = 64;
+/// The place of a key that a table does not have.
+pub(super) const NO_PLACE: u64 = u64::MAX;
 /// The half of a slot that is the place plus one.
 const PLACE: u64 = u32::MAX as u64;
 
-impl GroupTable {
+impl PlaceTable {
     /// For keys of so many words. Nobody who chooses keys knows the seed, so that nobody can choose those whose hashes are equal.
     pub(super) fn new(width: usize, seed: u64) -> Self {
         let slots = match width {
-            1 => GroupLookup::Direct(Vec::new()),
-            _ => GroupLookup::Hashed(huge_zeros(FIRST_SLOTS)),
+            1 => PlaceLookup::Direct(Vec::new()),
+            _ => PlaceLookup::Hashed(huge_zeros(FIRST_SLOTS)),
         };
         Self { slots, keys: KeyList { width, words: Vec::new() }, seed }
+    }
+
+    /// Has room for so many more keys, of which few are expected to be equal.
+    pub(super) fn reserve(&mut self, keys: usize) {
+        let known = &mut self.keys.words;
+        let mut roomy = huge_vec(known.len() + keys * self.keys.width);
+        roomy.append(known);
+        *known = roomy;
+    }
+
+    /// Gives back memory that no key needs.
+    pub(super) fn shrink(&mut self) {
+        self.keys.words.shrink_to_fit();
     }
 
     /// Forgets all keys, and keeps its memory.
     pub(super) fn clear(&mut self) {
         match &mut self.slots {
-            GroupLookup::Direct(places) => places.fill(0),
-            GroupLookup::Hashed(slots) => slots.fill(0),
+            PlaceLookup::Direct(places) => places.fill(0),
+            PlaceLookup::Hashed(slots) => slots.fill(0),
         }
         self.keys.words.clear();
     }
@@ -90,8 +105,8 @@ impl GroupTable {
     /// The place of a key.
     pub(super) fn place(&self, key: &[u64]) -> Option<usize> {
         match &self.slots {
-            GroupLookup::Direct(places) => (*places.get(usize::try_from(key[0]).ok()?)? as usize).checked_sub(1),
-            GroupLookup::Hashed(slots) => {
+            PlaceLookup::Direct(places) => (*places.get(usize::try_from(key[0]).ok()?)? as usize).checked_sub(1),
+            PlaceLookup::Hashed(slots) => {
                 find(self.keys.width, slots, &self.keys.words, key, hash(self.seed, key)).ok()
             }
         }
@@ -100,8 +115,8 @@ impl GroupTable {
     /// Bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
         let slots = match &self.slots {
-            GroupLookup::Direct(places) => places.capacity() * size_of::<u32>(),
-            GroupLookup::Hashed(slots) => slots.capacity() * size_of::<u64>(),
+            PlaceLookup::Direct(places) => places.capacity() * size_of::<u32>(),
+            PlaceLookup::Hashed(slots) => slots.capacity() * size_of::<u64>(),
         };
         slots + self.keys.words.capacity() * size_of::<u64>()
     }
@@ -111,21 +126,39 @@ impl GroupTable {
         (self.keys.words.len() + self.len() * SLOTS) * size_of::<u64>()
     }
 
+    /// Puts the places of keys with these words into `places`, in place of what it had: [`NO_PLACE`] for a key that the table
+    /// does not have.
+    pub(super) fn find(&self, words: &[u64], places: &mut Vec<u64>) {
+        places.clear();
+        let keys = &self.keys;
+        match (&self.slots, keys.width) {
+            (PlaceLookup::Direct(direct), _) => places.extend(words.iter().map(|word| {
+                let place = usize::try_from(*word).ok().and_then(|word| direct.get(word));
+                place.map_or(NO_PLACE, |place| u64::from(*place).wrapping_sub(1))
+            })),
+            // With a width that the compiler knows, few words are compared and hashed without a loop.
+            (PlaceLookup::Hashed(slots), 1) => found(1, slots, keys, self.seed, words, places),
+            (PlaceLookup::Hashed(slots), 2) => found(2, slots, keys, self.seed, words, places),
+            (PlaceLookup::Hashed(slots), 3) => found(3, slots, keys, self.seed, words, places),
+            (PlaceLookup::Hashed(slots), width) => found(width, slots, keys, self.seed, words, places),
+        }
+    }
+
     /// Puts the places of keys with these words into `places`, in place of what it had. New keys are added. The caller keeps
     /// their number below 2^32.
     pub(super) fn find_or_add(&mut self, words: &[u64], places: &mut Vec<u64>) {
         places.clear();
         let all = self.len() + words.len() / self.keys.width;
-        if let GroupLookup::Direct(direct) = &mut self.slots {
+        if let PlaceLookup::Direct(direct) = &mut self.slots {
             let largest = words.iter().copied().max().unwrap_or(0);
             if largest < SMALL.max(all as u64 * SPARSE) {
                 widen(direct, largest as usize + 1);
                 return self::direct(direct, &mut self.keys.words, words, places);
             }
             let slots = FIRST_SLOTS.max((all * 2).next_power_of_two());
-            self.slots = GroupLookup::Hashed(spread(&self.keys, self.seed, slots));
+            self.slots = PlaceLookup::Hashed(spread(&self.keys, self.seed, slots));
         }
-        let GroupLookup::Hashed(slots) = &mut self.slots else { return };
+        let PlaceLookup::Hashed(slots) = &mut self.slots else { return };
         if all * 2 > slots.len() {
             *slots = spread(&self.keys, self.seed, (all * 2).next_power_of_two());
         }
@@ -176,19 +209,10 @@ fn direct(direct: &mut [u32], known: &mut Vec<u64>, words: &[u64], places: &mut 
 /// Adds the places of keys of `width` words, as all of `known` have, in a hash table that has room for those that are new.
 #[inline(always)]
 fn hashed(width: usize, slots: &mut [u64], known: &mut KeyList, seed: u64, words: &[u64], places: &mut Vec<u64>) {
-    let mask = slots.len() - 1;
     let mut hashes = [0; BLOCK];
     let mut next = known.len();
     for block in words.chunks(BLOCK * width) {
-        let rows = block.len() / width;
-        for (key, hash) in block.chunks_exact(width).zip(&mut hashes) {
-            *hash = self::hash(seed, key);
-            element_ahead(slots, *hash as usize & mask);
-        }
-        for hash in &hashes[..rows] {
-            let slot = slots[*hash as usize & mask];
-            element_ahead(&known.words, (slot & PLACE).saturating_sub(1) as usize * width);
-        }
+        ahead(width, slots, known, seed, block, &mut hashes);
         places.extend(block.chunks_exact(width).zip(hashes).map(|(key, hash)| {
             let place = find(width, slots, &known.words, key, hash).unwrap_or_else(|slot| {
                 known.words.extend_from_slice(key);
@@ -198,6 +222,31 @@ fn hashed(width: usize, slots: &mut [u64], known: &mut KeyList, seed: u64, words
             });
             place as u64
         }));
+    }
+}
+
+/// Adds the places of keys of `width` words, as all of `known` have, in a hash table: those that are there.
+#[inline(always)]
+fn found(width: usize, slots: &[u64], known: &KeyList, seed: u64, words: &[u64], places: &mut Vec<u64>) {
+    let mut hashes = [0; BLOCK];
+    for block in words.chunks(BLOCK * width) {
+        ahead(width, slots, known, seed, block, &mut hashes);
+        let place = |(key, hash)| find(width, slots, &known.words, key, hash).map_or(NO_PLACE, |place| place as u64);
+        places.extend(block.chunks_exact(width).zip(hashes).map(place));
+    }
+}
+
+/// The hashes of a block's keys; asks for the memory of their slots, and for that of the keys that these have.
+#[inline(always)]
+fn ahead(width: usize, slots: &[u64], known: &KeyList, seed: u64, block: &[u64], hashes: &mut [u64; BLOCK]) {
+    let mask = slots.len() - 1;
+    for (key, hash) in block.chunks_exact(width).zip(&mut *hashes) {
+        *hash = self::hash(seed, key);
+        element_ahead(slots, *hash as usize & mask);
+    }
+    for hash in &hashes[..block.len() / width] {
+        let slot = slots[*hash as usize & mask];
+        element_ahead(&known.words, (slot & PLACE).saturating_sub(1) as usize * width);
     }
 }
 
@@ -267,13 +316,16 @@ mod tests {
     use std::collections::HashMap;
 
     /// A table that is asked for some keys a round, against the standard library's.
-    fn check(width: usize, rounds: u64, keys: impl Fn(u64) -> Vec<Vec<u64>>) -> GroupTable {
-        let mut table = GroupTable::new(width, 0x1234_5678_9abc_def0);
+    fn check(width: usize, rounds: u64, keys: impl Fn(u64) -> Vec<Vec<u64>>) -> PlaceTable {
+        let mut table = PlaceTable::new(width, 0x1234_5678_9abc_def0);
         let (mut known, mut places): (HashMap<Vec<u64>, u64>, _) = (HashMap::new(), Vec::new());
+        let mut found = Vec::new();
         for round in 0..rounds {
             let asked = keys(round);
             table.find_or_add(&asked.concat(), &mut places);
             assert_eq!(places.len(), asked.len());
+            table.find(&asked.concat(), &mut found);
+            assert_eq!(found, places);
             for (key, place) in asked.into_iter().zip(&places) {
                 assert_eq!(table.keys().nth(*place as usize), Some(key.as_slice()));
                 assert_eq!(table.place(&key), Some(*place as usize));
@@ -282,7 +334,10 @@ mod tests {
             }
         }
         assert_eq!(table.len(), known.len());
-        assert_eq!(table.place(&vec![u64::MAX - 1; width]), None);
+        let other = vec![u64::MAX - 1; width];
+        assert_eq!(table.place(&other), None);
+        table.find(&[other.clone(), vec![u64::MAX - 9; width], other].concat(), &mut found);
+        assert_eq!(found, [NO_PLACE; 3]);
         table
     }
 
@@ -296,7 +351,7 @@ mod tests {
             let scattered = (0..97).map(|i| (i * round * 31) % 5000 + (i % 2) * (u64::MAX / 2));
             single(scattered.chain((0..round).map(|i| (round * i) << 40)))
         });
-        assert!(matches!(table.slots, GroupLookup::Hashed(_)));
+        assert!(matches!(table.slots, PlaceLookup::Hashed(_)));
         assert!(table.len() > FIRST_SLOTS, "it grew");
     }
 
@@ -317,17 +372,17 @@ mod tests {
     #[test]
     fn dense_numbers_have_an_array() {
         let table = check(1, 400, |round| single((0..50).map(|i| ((round * 50 + i) * 3 % 40_000) ^ (i % 7))));
-        assert!(matches!(table.slots, GroupLookup::Direct(_)));
+        assert!(matches!(table.slots, PlaceLookup::Direct(_)));
         // Until one is far from the others.
         let table = check(1, 400, |round| single((0..50).map(|i| round * 50 + i + (round / 399) * 200_000)));
-        assert!(matches!(table.slots, GroupLookup::Hashed(_)));
+        assert!(matches!(table.slots, PlaceLookup::Hashed(_)));
         let table = check(1, 1, |_| Vec::new());
-        assert!(matches!(table.slots, GroupLookup::Direct(_)));
+        assert!(matches!(table.slots, PlaceLookup::Direct(_)));
     }
 
     /// How many slots are looked at for each key, on average.
-    fn slots_looked_at(table: &GroupTable) -> f64 {
-        let GroupLookup::Hashed(slots) = &table.slots else { panic!("an array") };
+    fn slots_looked_at(table: &PlaceTable) -> f64 {
+        let PlaceLookup::Hashed(slots) = &table.slots else { panic!("an array") };
         let steps = |key: &[u64]| {
             let home = table.hash(key) as usize & (slots.len() - 1);
             let place = table.place(key).expect("a key that was added") as u64 + 1;
@@ -348,7 +403,7 @@ mod tests {
         ];
         for (number, shape) in shapes.into_iter().enumerate() {
             for width in 1..4 {
-                let mut table = GroupTable::new(width, 0x0123_4567_89ab_cdef);
+                let mut table = PlaceTable::new(width, 0x0123_4567_89ab_cdef);
                 let key = |number| (0..width).flat_map(move |word| [if word == 0 { shape(number) } else { 7 << 40 }]);
                 let words: Vec<u64> = (1..50_000).flat_map(key).collect();
                 table.find_or_add(&words, &mut Vec::new());

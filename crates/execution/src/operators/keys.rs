@@ -1,4 +1,4 @@
-//! The keys of a group as words of 64 bits. Each key is a digit of a word as long as the digits of a word fit; what needs more
+//! The keys of a group or of a join as words of 64 bits. Each key is a digit of a word as long as the digits of a word fit; what needs more
 //! has a word of its own. Few words are compared and hashed without looking at strings or at how many keys there are.
 
 use crate::data::limits::Limits;
@@ -28,13 +28,16 @@ pub(super) enum KeyPlace {
     Word { word: usize, null: Option<WordDigit> },
 }
 
-/// Groups' words in the making.
-#[derive(Debug)]
+/// How many numbers each word can be that has digits; `None` where a key has all of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct WordSizes(Vec<Option<u64>>);
+
+/// Words of keys in the making.
+#[derive(Debug, Default)]
 pub(super) struct KeyWords {
     pub(super) words: Vec<StepId>,
     pub(super) places: Vec<KeyPlace>,
-    /// Numbers that a word of digits can be; `None` where a key has all of it.
-    sizes: Vec<Option<u64>>,
+    sizes: WordSizes,
 }
 
 impl WordDigit {
@@ -84,10 +87,52 @@ impl KeyPlace {
     }
 }
 
+impl WordSizes {
+    /// Adds a key that is never NULL.
+    pub(super) fn add(&mut self, limits: Limits) -> Result<()> {
+        match size(limits, false)? {
+            Some(size) => drop(self.add_digit(size)),
+            None => drop(self.add_word(None)),
+        }
+        Ok(())
+    }
+
+    /// Adds a digit to the first word that has room for it. Gives the word's number.
+    fn add_digit(&mut self, size: u64) -> usize {
+        let together = |own: &Option<u64>| own.and_then(|own| own.checked_mul(size)).filter(|size| *size < LARGEST);
+        match self.0.iter_mut().enumerate().find_map(|(word, own)| Some((word, together(own)?, own))) {
+            Some((word, all, own)) => {
+                *own = Some(all);
+                word
+            }
+            None => self.add_word(Some(size)),
+        }
+    }
+
+    fn add_word(&mut self, size: Option<u64>) -> usize {
+        self.0.push(size);
+        self.0.len() - 1
+    }
+
+    /// The sizes, by word.
+    pub(super) fn words(&self) -> &[Option<u64>] {
+        &self.0
+    }
+}
+
+/// Values that a key has as a digit, NULL among them; `None` where they are too many.
+fn size(limits: Limits, nullable: bool) -> Result<Option<u64>> {
+    if !limits.is_short() {
+        return Err(Error::Unsupported("a key of more than 64 bits".to_owned()));
+    }
+    let values = (limits.max - limits.min + 1).max(1) + i128::from(nullable);
+    Ok(u64::try_from(values).ok().filter(|size| *size < LARGEST))
+}
+
 impl KeyWords {
     /// The words of some keys.
     pub(super) fn new(builder: &mut Builder, keys: &[Expression]) -> Result<Self> {
-        let mut all = Self { words: Vec::new(), places: Vec::new(), sizes: Vec::new() };
+        let mut all = Self::default();
         for key in keys {
             let key = builder.lower(key)?;
             all.add(builder, key)?;
@@ -99,26 +144,22 @@ impl KeyWords {
     pub(super) fn of_groups(builder: &mut Builder, keys: &[Expression]) -> Result<Self> {
         let mut all = Self::new(builder, keys)?;
         if all.words.is_empty() {
-            all.push(builder.constant(0), Some(1));
+            all.words.push(builder.constant(0));
+            all.sizes.add_word(Some(1));
         }
         Ok(all)
     }
 
-    fn push(&mut self, word: StepId, size: Option<u64>) -> usize {
-        self.words.push(word);
-        self.sizes.push(size);
-        self.words.len() - 1
-    }
-
     /// Adds a key behind the others.
     pub(super) fn add(&mut self, builder: &mut Builder, key: Nullable) -> Result<()> {
-        let Limits { min: low, max } = builder.range(key.value);
-        if !builder.range(key.value).is_short() {
-            return Err(Error::Unsupported("a key of more than 64 bits".to_owned()));
-        }
-        let nullable = key.valid.is_some();
-        let size = u64::try_from(max - low + 1 + i128::from(nullable)).ok().filter(|size| *size < LARGEST);
-        let place = match size {
+        let limits = builder.range(key.value);
+        self.add_within(builder, key, limits)
+    }
+
+    /// Adds a key that lies within `limits` behind the others.
+    pub(super) fn add_within(&mut self, builder: &mut Builder, key: Nullable, limits: Limits) -> Result<()> {
+        let (low, nullable) = (limits.min, key.valid.is_some());
+        let place = match size(limits, nullable)? {
             Some(size) => {
                 let from = builder.constant(low);
                 let mut distance = builder.combine(Arithmetic::Subtract, key.value, from)?;
@@ -136,7 +177,8 @@ impl KeyWords {
                     let is_null = builder.choose(valid, zero, one);
                     null = Some(self.add_digit(builder, is_null, 2)?);
                 }
-                KeyPlace::Word { word: self.push(word, None), null }
+                self.words.push(word);
+                KeyPlace::Word { word: self.sizes.add_word(None), null }
             }
         };
         self.places.push(place);
@@ -145,16 +187,12 @@ impl KeyWords {
 
     /// Adds a digit to the first word that has room for it.
     fn add_digit(&mut self, builder: &mut Builder, digit: StepId, size: u64) -> Result<WordDigit> {
-        let together = |own: &Option<u64>| own.and_then(|own| own.checked_mul(size)).filter(|size| *size < LARGEST);
-        let word = match self.sizes.iter().position(|own| together(own).is_some()) {
-            Some(word) => word,
-            None => {
-                let zero = builder.constant(0);
-                self.push(zero, Some(1))
-            }
-        };
-        self.words[word] = builder.with_digit(self.words[word], digit, size.into())?;
-        self.sizes[word] = together(&self.sizes[word]);
+        let word = self.sizes.add_digit(size);
+        if word == self.words.len() {
+            self.words.push(digit);
+        } else {
+            self.words[word] = builder.with_digit(self.words[word], digit, size.into())?;
+        }
         let above = self.places.iter_mut().filter_map(KeyPlace::digits_mut);
         above.filter(|digit| digit.word == word).for_each(|digit| digit.below *= size);
         Ok(WordDigit { word, below: 1, size })
@@ -162,7 +200,7 @@ impl KeyWords {
 
     /// Groups that the keys' ranges allow; as many as there are numbers, where they take several words.
     pub(super) fn groups(&self) -> u64 {
-        if let [Some(size)] = *self.sizes { size } else { u64::MAX }
+        if let [Some(size)] = *self.sizes.words() { size } else { u64::MAX }
     }
 }
 
