@@ -6,6 +6,7 @@ use crate::codegen::{Access, Validity, Variant, defect, floats};
 use crate::data::limits::Limits;
 use crate::data::lookup_table::Cells;
 use crate::program::expression::{Arithmetic, Comparison};
+use crate::program::float;
 use crate::program::stage::Stage;
 use crate::program::steps::{Operation, Program, StepId};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -29,7 +30,7 @@ pub(super) struct Steps<'p> {
     /// The first row of each input, or the address of its rows.
     inputs: Vec<Value>,
     columns: Vec<ColumnValues>,
-    /// Results of the steps written so far, of the loop's current record.
+    /// Results of the steps written so far, of the loop's current record: integers, and floats that were computed.
     known: Vec<Option<Value>>,
     /// 1 once a value left its limits.
     pub(super) overflow: Variable,
@@ -121,7 +122,8 @@ impl<'p> Steps<'p> {
                 self.known[step] = Some(value);
             }
         }
-        self.known[step].ok_or_else(|| defect("a step without a result"))
+        let value = self.known[step].ok_or_else(|| defect("a step without a result"))?;
+        Ok(integer(builder, value))
     }
 
     fn write(&mut self, builder: &mut FunctionBuilder<'_>, id: StepId) -> Result<Value> {
@@ -147,7 +149,7 @@ impl<'p> Steps<'p> {
                 division(builder, remainder, a, b, divisor.operation)
             }
             Operation::Float(operator, a, b) => {
-                let (a, b) = (self.operand(builder, a, types::I64)?, self.operand(builder, b, types::I64)?);
+                let (a, b) = (self.float(builder, a)?, self.float(builder, b)?);
                 floats::combine(builder, operator, a, b)
             }
             Operation::ToFloat(a, digits) => {
@@ -155,8 +157,9 @@ impl<'p> Steps<'p> {
                 floats::of_scaled(builder, a, digits)
             }
             Operation::Units(a, unit) => {
-                let a = self.operand(builder, a, types::I64)?;
-                let (units, inexact) = floats::units(builder, a, unit);
+                let largest = float::largest(self.program.step(a).range);
+                let a = self.float(builder, a)?;
+                let (units, inexact) = floats::units(builder, a, unit, largest);
                 self.fail_where(builder, inexact);
                 units
             }
@@ -206,7 +209,23 @@ impl<'p> Steps<'p> {
 
     fn operand(&self, builder: &mut FunctionBuilder<'_>, step: StepId, wanted: Type) -> Result<Value> {
         let value = self.known[step].ok_or_else(|| defect("a step before its operand"))?;
+        let value = integer(builder, value);
         Ok(resized(builder, value, wanted))
+    }
+
+    /// An operand as a float.
+    fn float(&self, builder: &mut FunctionBuilder<'_>, step: StepId) -> Result<Value> {
+        let value = self.known[step].ok_or_else(|| defect("a step before its operand"))?;
+        if builder.func.dfg.value_type(value) == types::F64 {
+            return Ok(value);
+        }
+        // The bits of those that are not negative are integers that order as they do.
+        let is_turned = self.program.step(step).range.min < 0;
+        Ok(if is_turned {
+            floats::float(builder, value)
+        } else {
+            builder.ins().bitcast(types::F64, MemFlagsData::new(), value)
+        })
     }
 
     fn check(&self, builder: &mut FunctionBuilder<'_>, value: Value, checked: Value, limits: Limits) {
@@ -322,6 +341,12 @@ fn constant(builder: &mut FunctionBuilder<'_>, wanted: Type, value: i128) -> Val
     }
     let high = builder.ins().iconst(types::I64, (value >> 64) as i64);
     builder.ins().iconcat(low, high)
+}
+
+/// A step's result as the integer that it is elsewhere.
+fn integer(builder: &mut FunctionBuilder<'_>, value: Value) -> Value {
+    let is_float = builder.func.dfg.value_type(value) == types::F64;
+    if is_float { floats::ordered(builder, value) } else { value }
 }
 
 /// A value in 64 or 128 bits, by its sign or its lower half.

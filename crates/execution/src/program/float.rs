@@ -54,10 +54,15 @@ pub(crate) fn unit(range: Limits, rows: u64) -> Option<i32> {
     if !FINITE.covers(range) {
         return None;
     }
-    let largest = float(range.min as i64).abs().max(float(range.max as i64).abs());
+    let largest = largest(range);
     // Below two to the power of this.
     let size = (largest.to_bits() >> 52) as i32 - 1022;
     Some((size + (64 - rows.leading_zeros()) as i32 - SUM_BITS).max(SMALLEST))
+}
+
+/// The largest distance from zero of floats of a range.
+pub(crate) fn largest(range: Limits) -> f64 {
+    float(range.min as i64).abs().max(float(range.max as i64).abs())
 }
 
 /// How many units a float is; `None` unless that is an integer of a size that was foreseen.

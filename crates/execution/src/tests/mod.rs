@@ -3,6 +3,7 @@
 
 mod apart;
 mod ends;
+mod float_sums;
 mod joins;
 mod run;
 mod wide;
@@ -513,28 +514,5 @@ fn values_outside_of_the_metadata_are_found_and_write_nowhere() {
     for by in [By::Interpreter, By::Generator] {
         let error = run(&plan, &finishes(&aggregation), None, &morsel, by, Place::Array).unwrap_err();
         assert!(matches!(&error, Error::Corrupt { place, .. } if place == "a test"), "{error}");
-    }
-}
-
-#[test]
-fn sums_of_floats_are_exact_in_any_order() {
-    let hundredths = |record: u64| (record * 7919 % 20_001) as i64 - 10_000;
-    let columns = |reversed: bool| {
-        let records = (0..4000u64).map(|record| if reversed { 3999 - record } else { record });
-        let codes = records.map(|record| Some((hundredths(record) + 10_000) as u64)).collect();
-        [Column { base: -10_000, width: 2, codes, packed: false }]
-    };
-    let argument = Expression::ToFloat { argument: Box::new(Expression::Column(0)), digits: 2 };
-    let aggregate = Aggregate { function: Function::FloatSum, argument: Some(argument), filter: None };
-    let aggregation = Aggregation { aggregates: vec![aggregate], ..Aggregation::default() };
-    let values: Vec<i128> = (0..4000).map(|record| ordered(hundredths(record) as f64 / 100.0).into()).collect();
-    for reversed in [false, true] {
-        let columns = columns(reversed);
-        let plan = Arc::new(Plan::new(&aggregation, fields(columns.iter().map(Column::facts)), 4000).unwrap());
-        let morsel = OpenMorsel::new(4000, None, vec![columns[0].view()]);
-        for by in [By::Interpreter, By::Generator] {
-            let groups = run(&plan, &[Finish::Value(0)], None, &morsel, by, Place::Array).unwrap();
-            assert_eq!(groups.columns[0].get(0), Some(exact_sum(&values)), "{by:?}, reversed {reversed}");
-        }
     }
 }
