@@ -123,12 +123,13 @@ def rounds(bench, children, number, rng, failed):
     }
 
 
-def interleaved(children, queries, number, seed, uncounted=1, text=lambda sql, child: sql):
+def interleaved(children, queries, number, seed, uncounted=1, text=lambda sql, child: sql, without=frozenset()):
     """Seconds of each query on each child, by query and child: in each of `number` rounds, after the `uncounted` ones, all
-    of them in random order. `text` gives a query as a child is to have it."""
+    of them in random order. `text` gives a query as a child is to have it; `without` has queries and children that do not
+    come together."""
     rng, times = random.Random(seed), {}
     for turn in range(-uncounted, number):
-        visits = [(child, query) for child in children for query in queries]
+        visits = [(child, query) for child in children for query in queries if (query, child) not in without]
         rng.shuffle(visits)
         for child, query in visits:
             seconds = children[child].ask(do="query", sql=text(queries[query], child))["seconds"]

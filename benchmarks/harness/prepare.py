@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-PACKAGES = ["duckdb", "tableauhyperapi", "pyarrow"]
+PACKAGES = ["duckdb", "tableauhyperapi", "pyarrow", "polars"]
 DEFINITIONS = pathlib.Path(__file__).resolve().parent.parent / "definitions"
 TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 # Packages, data and databases, unless --work says otherwise.
@@ -26,7 +26,7 @@ def virtual_environment(work):
     python = folder / "bin" / "python"
     if not python.exists():
         run([sys.executable, "-m", "venv", str(folder)])
-    if subprocess.run([python, "-c", "import duckdb, pyarrow, tableauhyperapi"], capture_output=True, check=False).returncode:
+    if subprocess.run([python, "-c", "import duckdb, polars, pyarrow, tableauhyperapi"], capture_output=True, check=False).returncode:
         run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES])
     text = subprocess.run([python, "-m", "pip", "list", "--format", "json"], capture_output=True, check=True).stdout
     return python, {entry["name"]: entry["version"] for entry in json.loads(text) if entry["name"] in PACKAGES}

@@ -8,7 +8,7 @@ use crate::compile::draft::Scanned;
 use crate::compile::functions::CompiledFunction;
 use crate::compile::given::{ExternalInput, gathered};
 use crate::compile::groups::OutputColumn;
-use crate::compile::results::{ResultBatches, WantedRows, are_distinct, ranked};
+use crate::compile::results::{ResultBatches, WantedRows, are_distinct, array, ranked};
 use crate::compile::subtree::Subtree;
 use crate::compile::wanted::OutputOrder;
 use crate::settings::{PlanNotes, Settings};
@@ -336,9 +336,10 @@ impl CompiledExec {
         }
         let is_placed = self.shape.is_placed();
         let (pool, workers) = (&self.shape.pool, self.shape.workers);
+        let text = |rows: &Rows, output: usize| array(&outputs[output], rows, &strings, isa);
         let (rows, places) = self
             .wanted
-            .of(rows, is_placed, (pool, workers), |rows, texts| ranked(rows, outputs, texts, &strings, isa))?;
+            .of(rows, is_placed, (pool, workers), text, |rows, texts| ranked(rows, outputs, texts, &strings, isa))?;
         memory.keep(rows.bytes() + places.bytes());
         timer.done();
         let given = places.len();

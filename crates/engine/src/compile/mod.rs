@@ -26,6 +26,7 @@
 //! | `entry_numbers` | numbers of strings that functions make of a dictionary's entries |
 //! | `exec` | `CompiledExec`, the operator |
 //! | `wanted` | which of its rows, and in which order |
+//! | `first_texts` | the first rows in an order of strings without codes |
 //! | `results` | rows -> Arrow arrays |
 
 mod branches;
@@ -38,6 +39,7 @@ mod entry_numbers;
 mod evaluate;
 mod exec;
 mod filtered;
+mod first_texts;
 mod functions;
 mod given;
 mod group_join;

@@ -184,13 +184,18 @@ pub(super) fn array(output: &OutputColumn, rows: &Rows, strings: &InternedString
 
 /// Strings by their numbers.
 fn texts(values: &Column, rows: usize, strings: &InternedStrings, data_type: &DataType) -> Result<ArrayRef> {
+    /// Strings whose memory is asked for at once.
+    const BLOCK: usize = 128;
     let (reader, mut all) = (strings.read(), BinaryViewBuilder::with_capacity(rows));
-    for row in 0..rows {
-        let number = values.get(row).map(|number| number as u32);
-        let string = number.map(|number| {
-            reader.get(number).ok_or_else(|| Error::Internal(format!("no string has the number {number}")))
-        });
-        all.append_option(string.transpose()?);
+    for start in (0..rows).step_by(BLOCK) {
+        let numbers = (start..rows.min(start + BLOCK)).map(|row| values.get(row).map(|number| number as u32));
+        reader.ask_ahead(numbers.clone().flatten());
+        for number in numbers {
+            let string = number.map(|number| {
+                reader.get(number).ok_or_else(|| Error::Internal(format!("no string has the number {number}")))
+            });
+            all.append_option(string.transpose()?);
+        }
     }
     let all: ArrayRef = Arc::new(all.finish());
     Ok(cast(&all, data_type)?)

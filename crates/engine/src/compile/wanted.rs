@@ -1,7 +1,9 @@
 //! What is wanted of a query's rows: all of them or the first, in an order or in any. Sorts and limits above the operator
 //! are taken into it, so that strings are fetched only of rows that are given, and a pipeline whose rows suffice ends early.
 
+use crate::compile::first_texts::first_by_text;
 use crate::compile::groups::{OutputColumn, OutputSource};
+use arrow::array::ArrayRef;
 use arrow::compute::SortOptions;
 use arrow::datatypes::Schema;
 use datafusion::physical_expr::expressions::Column;
@@ -17,6 +19,9 @@ use std::sync::Arc;
 
 /// First rows whose keys are remembered while a query runs, so that it leaves out worse ones. More are sorted like all rows.
 const MOST_FIRST: usize = 1 << 16;
+
+/// Fewer of the rows than one of so many are few: most strings come behind those met before.
+const FEW_OF_ROWS: usize = 8;
 
 /// Bytes that the memory limit is charged for the position of an output row.
 const PLACE_BYTES: usize = size_of::<usize>();
@@ -140,12 +145,14 @@ impl OutputOrder {
 
     /// The places of these among all rows, whose places are the same in each run when they are `placed`; and rows that
     /// the places count, fewer perhaps than there were. `ranked` gives them with a column behind the others for each of some
-    /// outputs, of integers that order as their strings do. All rows are put in order by as many threads of a pool.
+    /// outputs, of integers that order as their strings do; `text` the strings of an output. All rows are put in order by as many
+    /// threads of a pool.
     pub(super) fn of(
         &self,
         mut rows: Rows,
         placed: bool,
         threads: (&Pool, usize),
+        text: impl Fn(&Rows, usize) -> crate::Result<ArrayRef>,
         ranked: impl for<'r> FnOnce(&'r Rows, &[usize]) -> crate::Result<Cow<'r, Rows>>,
     ) -> crate::Result<(Arc<Rows>, RowPositions)> {
         if let Some((key, first)) = self.top {
@@ -157,11 +164,15 @@ impl OutputOrder {
         let Some(Order { keys, texts, .. }) = &self.order else {
             return Ok((Arc::new(rows), RowPositions::Run(self.skip.min(last)..last)));
         };
-        // Strings are fetched of no more rows than may be among the first.
-        if let (Some(key), Some((first, _))) = (keys.first(), texts.first())
-            && *first > 0
-        {
-            rows = first_and_ties(rows, *key, last);
+        // Ranks are of no more strings than those of rows that may be among the first.
+        if let (Some(key), Some((first, output))) = (keys.first(), texts.first()) {
+            if *first > 0 {
+                rows = first_and_ties(rows, *key, last);
+            }
+            if last < rows.rows / FEW_OF_ROWS {
+                let order = (&keys[..*first], keys[*first]);
+                rows = rows.take(&first_by_text(&rows, order, last, |rows| text(rows, *output))?);
+            }
         }
         let outputs: Vec<usize> = texts.iter().map(|(_, output)| *output).collect();
         let mut keys = keys.clone();

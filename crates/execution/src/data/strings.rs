@@ -92,6 +92,14 @@ impl InternedStrings {
 }
 
 impl Reader<'_> {
+    /// Asks for the memory of some strings, so few that it is still there when they are read.
+    pub fn ask_ahead(&self, numbers: impl Iterator<Item = u32> + Clone) {
+        let place = |number: u32| (&*self.0[number as usize % PARTS], number as usize / PARTS);
+        numbers.clone().map(place).for_each(|(part, place)| element_ahead(&part.ends, place));
+        let known = numbers.map(place).filter(|(part, place)| *place < part.ends.len());
+        known.for_each(|(part, place)| element_ahead(&part.bytes, part.range(place).start));
+    }
+
     /// The string of a number; `None` when it has none.
     pub fn get(&self, number: u32) -> Option<&[u8]> {
         let part = &self.0[number as usize % PARTS];
