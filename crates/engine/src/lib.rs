@@ -14,6 +14,7 @@
 //! | `statements/` | each kind of SQL statement, done or refused by name |
 //! | `compile/` | parts of plans as compiled pipelines |
 //! | `datafusion/` | fixes of DataFusion, and shortcuts through it; `upstream_texts` reads its errors |
+//! | `explain/`, `words` | EXPLAIN as a tree, and expressions in plain words |
 //! | `settings/` | `SET gingham.…` |
 //! | `lab` | what only experiments have |
 //! | `recording/` | the statements that sessions run, kept for the advisor |
@@ -39,6 +40,7 @@ mod database;
 mod datafusion;
 mod equality;
 mod error;
+mod explain;
 mod files;
 mod for_arrow;
 mod functions;
@@ -65,6 +67,7 @@ mod type_name;
 mod unnest;
 mod upstream_texts;
 mod windows;
+mod words;
 
 pub use ::datafusion::common::ScalarValue;
 pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatement, Transaction, Values};

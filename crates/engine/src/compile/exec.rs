@@ -36,8 +36,8 @@ use datafusion::physical_plan::{
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use gingham_execution::{
-    Error as ExecutionError, InternedStrings, Memory, Pool, Prepared, QueryInputs, Report, Rows, ScanSource, Sink,
-    ordered,
+    Error as ExecutionError, InternedStrings, Memory, Pool, Prepared, Query, QueryInputs, Report, Rows, ScanSource,
+    Sink, ordered,
 };
 use gingham_kernels::Isa;
 use gingham_storage::{Datum, LogicalType};
@@ -64,6 +64,8 @@ pub(crate) struct CompiledExec {
     metrics: ExecutionPlanMetricsSet,
     /// Records of its scans that were read.
     read: Arc<AtomicU64>,
+    /// What its runs have told.
+    told: Arc<Mutex<Option<Report>>>,
 }
 
 /// What copies of the operator share.
@@ -177,7 +179,15 @@ impl CompiledExec {
         wanted: Arc<OutputOrder>,
         properties: Arc<PlanProperties>,
     ) -> Self {
-        Self { shape, inputs, wanted, properties, metrics: ExecutionPlanMetricsSet::new(), read: Arc::default() }
+        Self {
+            shape,
+            inputs,
+            wanted,
+            properties,
+            metrics: ExecutionPlanMetricsSet::new(),
+            read: Arc::default(),
+            told: Arc::default(),
+        }
     }
 
     /// This query over other inputs.
@@ -219,7 +229,7 @@ impl CompiledExec {
     }
 
     /// What it stands in the place of.
-    pub(super) fn fallback(&self) -> &Arc<dyn ExecutionPlan> {
+    pub(crate) fn fallback(&self) -> &Arc<dyn ExecutionPlan> {
         &self.shape.fallback
     }
 
@@ -227,6 +237,35 @@ impl CompiledExec {
     pub(super) fn scan(&self) -> Result<&ScanExec> {
         let scan = self.inputs.first().and_then(|input| input.downcast_ref::<ScanExec>());
         scan.map_or_else(|| internal_err!("a pipeline without a scan"), Ok)
+    }
+
+    /// What its last run has told.
+    pub(super) fn last_report(&self) -> Option<Report> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its pipelines.
+    pub(super) fn query(&self) -> &Query {
+        self.shape.query.query()
+    }
+
+    /// One of its inputs: scans, and behind them what gives rows.
+    pub(super) fn input(&self, number: usize) -> Option<&Arc<dyn ExecutionPlan>> {
+        self.inputs.get(number)
+    }
+
+    /// The name of a column that pipelines read of a scan; `None` for records' numbers.
+    pub(super) fn scanned_name(&self, scan: usize, column: usize) -> Option<String> {
+        let id = self.shape.scans.get(scan)?.columns.get(column)?;
+        let table = self.inputs.get(scan)?.downcast_ref::<ScanExec>()?.table();
+        Some(table.definition.column_by_id(*id)?.name.clone())
+    }
+
+    /// What it gives, in words.
+    pub(crate) fn in_words(&self) -> String {
+        let names = self.shape.schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
+        let come = if self.shape.by_morsel { " as they come" } else { "" };
+        format!("compiled pipelines{come}{}: {}", self.wanted.in_words(), names.join(", "))
     }
 
     /// The plans whose rows it is given.
@@ -370,6 +409,7 @@ impl CompiledExec {
 
     /// Tells EXPLAIN ANALYZE.
     pub(super) fn tell(&self, report: &Report) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
         let counter = |name, value| MetricBuilder::new(&self.metrics).counter(name, 0).add(value);
         counter("records", report.records);
         counter("loops", report.loops);
@@ -493,8 +533,8 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let (metrics, read) = (self.metrics.clone(), Arc::clone(&self.read));
-        let run = Arc::new(Self { metrics, read, ..self.over(self.inputs.clone()) });
+        let (metrics, read, told) = (self.metrics.clone(), Arc::clone(&self.read), Arc::clone(&self.told));
+        let run = Arc::new(Self { metrics, read, told, ..self.over(self.inputs.clone()) });
         if self.shape.by_morsel {
             return run.by_morsel(partition, context);
         }

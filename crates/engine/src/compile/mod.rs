@@ -25,6 +25,7 @@
 //! | `functions` | the same while a query runs |
 //! | `entry_numbers` | numbers of strings that functions make of a dictionary's entries |
 //! | `exec` | `CompiledExec`, the operator |
+//! | `explained` | its pipelines in plain words |
 //! | `wanted` | which of its rows, and in which order |
 //! | `first_texts` | the first rows in an order of strings without codes |
 //! | `results` | rows -> Arrow arrays |
@@ -38,6 +39,7 @@ mod entries;
 mod entry_numbers;
 mod evaluate;
 mod exec;
+mod explained;
 mod filtered;
 mod first_texts;
 mod functions;
@@ -60,4 +62,5 @@ mod union;
 mod wanted;
 
 pub(crate) use exec::CompiledExec;
+pub(crate) use explained::ExplainedPipeline;
 pub(crate) use rule::CompilePipelines;

@@ -3,6 +3,7 @@
 
 use crate::compile::first_texts::first_by_text;
 use crate::compile::groups::{OutputColumn, OutputSource};
+use crate::words::sort_keys;
 use arrow::array::ArrayRef;
 use arrow::compute::SortOptions;
 use arrow::datatypes::Schema;
@@ -136,6 +137,19 @@ impl OutputOrder {
     /// The place behind the last row.
     fn last(&self) -> Option<usize> {
         Some(self.fetch?.saturating_add(self.skip))
+    }
+
+    /// In words, for EXPLAIN's tree.
+    pub(super) fn in_words(&self) -> String {
+        let order = self.order().map_or_else(String::new, |order| format!(", sorted by {}", sort_keys(order)));
+        let rows = match (self.skip, self.fetch) {
+            (0, None) => String::new(),
+            (0, Some(fetch)) => format!(", the first {fetch}"),
+            (skip, None) => format!(", all behind the first {skip}"),
+            (skip, Some(fetch)) => format!(", the first {fetch} behind {skip}"),
+        };
+        let top = self.top.map_or_else(String::new, |(_, first)| format!(", the first {first} or more"));
+        format!("{order}{rows}{top}")
     }
 
     /// Bytes that it takes to put so many rows in order.

@@ -13,6 +13,7 @@ use crate::statements::admin::prepare;
 use crate::statements::dml::values::is_default;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::format::ExplainFormat;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -108,7 +109,11 @@ pub(crate) async fn describe(context: &StatementContext, statement: Statement) -
                 description.note_all(&context.bind(*query, None).await?)?;
             }
             let column = |name: &str| Field::new(name, DataType::Utf8, false);
-            description.schema = Some(Arc::new(Schema::new(vec![column("plan_type"), column("plan")])));
+            let schema = match explain.options.format {
+                Some(ExplainFormat::Tree) => Schema::new(vec![Field::new("plan", DataType::Utf8View, true)]),
+                _ => Schema::new(vec![column("plan_type"), column("plan")]),
+            };
+            description.schema = Some(Arc::new(schema));
             Ok(description)
         }
         _ => Ok(StatementDescription::empty()),

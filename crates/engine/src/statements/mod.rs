@@ -68,7 +68,7 @@ pub(crate) async fn run(
         DataFusionStatement::Statement(statement) => run_sql(context, *statement, parameters).await,
         DataFusionStatement::CreateExternalTable(statement) => external::create(context, statement).await,
         DataFusionStatement::CopyTo(statement) => transfer::run::to(context, statement, parameters).await,
-        DataFusionStatement::Explain(statement) => describe::explain(context, statement, parameters).await,
+        DataFusionStatement::Explain(statement) => describe::run_explain(context, statement, parameters).await,
         statement @ DataFusionStatement::Reset(_) => settings::variable(context, statement).await,
     }
 }

@@ -7,6 +7,7 @@ use crate::table::filter::all_of;
 use crate::table::join_keys::{JoinKeys, KeysOfWhole};
 use crate::table::statistics::{selectivity, statistics};
 use crate::table::stream::{ScanStream, external};
+use crate::words::logical;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
@@ -337,6 +338,19 @@ impl ScanExec {
 
     fn partitions(&self) -> usize {
         self.properties.partitioning.partition_count()
+    }
+}
+
+impl ScanExec {
+    /// What it reads, in words.
+    pub(crate) fn in_words(&self) -> String {
+        let ScanShape { table, filters, scan, .. } = &*self.shape;
+        let conditions = filters.iter().map(logical).collect::<Vec<_>>().join(" AND ");
+        let conditions = if conditions.is_empty() { conditions } else { format!(" where {conditions}") };
+        let first = self.fetch.map_or_else(String::new, |rows| format!(", {rows} rows at most"));
+        let all = scan.morsels() + scan.skipped();
+        let zones = if scan.skipped() > 0 { format!(", {} of {all} zones", scan.morsels()) } else { String::new() };
+        format!("scan {}{conditions}{first}{zones}", table.definition.name)
     }
 }
 

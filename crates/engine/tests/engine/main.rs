@@ -17,6 +17,7 @@ mod definitions;
 mod designs;
 mod dynamic_filters;
 mod evaluated;
+mod explain_tree;
 mod files;
 mod filtered;
 mod floats;

@@ -1,6 +1,7 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
 //! works does not hide the rest. EXPLAIN is DataFusion's, with what is noted of pipelines.
 
+use crate::explain;
 use crate::session::system_tables::ColumnRow;
 use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored as query;
@@ -11,6 +12,7 @@ use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, StringArray, StringViewArray};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::catalog::SchemaProvider;
+use datafusion::common::format::ExplainFormat;
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::logical_expr::{Analyze, Explain, LogicalPlan, PlanType, ToStringifiedPlan};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -159,7 +161,7 @@ pub(crate) fn rows<const N: usize>(names: [&str; N], values: &[[Option<String>; 
 }
 
 /// Runs EXPLAIN and EXPLAIN ANALYZE of a query.
-pub(crate) async fn explain(
+pub(crate) async fn run_explain(
     context: &StatementContext,
     mut statement: ExplainStatement,
     parameters: Option<ParamValues>,
@@ -172,6 +174,9 @@ pub(crate) async fn explain(
         other => return Err(refusal(&other.to_string())),
     }
     let (context, notes) = context.noting();
+    if statement.options.format == Some(ExplainFormat::Tree) {
+        return as_tree(&context, statement, parameters).await;
+    }
     let plan = explained(&context, statement, parameters).await?;
     let rows = context.rows(plan).await?;
     let schema = rows.schema();
@@ -184,6 +189,38 @@ pub(crate) async fn explain(
     let noted = futures::stream::once(async move { noted(of_notes, &notes.take()).transpose() });
     let rows = rows.chain(noted.filter_map(futures::future::ready));
     Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema, rows))))
+}
+
+/// Columns of text that EXPLAIN's tree takes.
+const WIDTH: usize = 100;
+
+/// EXPLAIN and EXPLAIN ANALYZE as a tree: a line a row.
+async fn as_tree(
+    context: &StatementContext,
+    statement: ExplainStatement,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    let internal = || Error::Internal("EXPLAIN of no query".into());
+    let options = &statement.options;
+    let tells_more = options.verbose || options.show_statistics.is_some();
+    if tells_more || options.analyze_level.is_some() || options.analyze_categories.is_some() {
+        return Err(Error::Unsupported(
+            "EXPLAIN with FORMAT tree takes ANALYZE alone; FORMAT indent takes VERBOSE and others".to_owned(),
+        ));
+    }
+    let DataFusionStatement::Statement(inner) = *statement.statement else { return Err(internal()) };
+    let Sql::Query(query) = *inner else { return Err(internal()) };
+    let plan = context.physical_plan(context.bind(*query, parameters).await?.plan).await?;
+    let has_run = statement.options.analyze;
+    if has_run {
+        let mut rows = context.execute(Arc::clone(&plan))?;
+        while let Some(batch) = rows.next().await {
+            batch?;
+        }
+    }
+    let left = context.settings().fallbacks.all();
+    let lines = explain::lines(&explain::tree(&plan, &left, has_run), WIDTH);
+    rows(["plan"], &lines.into_iter().map(|line| [Some(line)]).collect::<Vec<_>>())
 }
 
 /// The plan of EXPLAIN: DataFusion's for a query without a table, with the plan of the query that is explained in the place

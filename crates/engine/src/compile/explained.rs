@@ -1,0 +1,185 @@
+//! The pipelines of a `CompiledExec` in plain words, for EXPLAIN's tree: their steps by the names of the columns that these look at.
+
+use crate::compile::exec::CompiledExec;
+use crate::table::ScanExec;
+use gingham_execution::{
+    Expression, Field, Finish, JoinKind, Mode, Pipeline, PipelineReport, Probe, Sink, Source, Step,
+};
+use std::cell::RefCell;
+use std::time::Duration;
+
+/// A pipeline, and what was seen of it if it has run.
+#[derive(Debug)]
+pub(crate) struct ExplainedPipeline {
+    pub(crate) number: usize,
+    /// How it ran.
+    pub(crate) ran: Option<Mode>,
+    /// What happens to a record, in order.
+    pub(crate) steps: Vec<String>,
+    /// Rows that it left.
+    pub(crate) rows: Option<usize>,
+    pub(crate) time: Option<Duration>,
+}
+
+/// The names of what pipelines leave, by pipeline and column; `None` for what is computed.
+type Names = Vec<Vec<Option<String>>>;
+
+impl CompiledExec {
+    /// Its pipelines, in the order in which they run.
+    pub(crate) fn explained(&self) -> Vec<ExplainedPipeline> {
+        let query = self.query();
+        let (mut names, report) = (Names::new(), self.last_report());
+        let mut explained = Vec::with_capacity(query.pipelines.len());
+        for (number, pipeline) in query.pipelines.iter().enumerate() {
+            let own = NamedPipeline { exec: self, pipeline, before: &names };
+            let steps = own.steps();
+            let left = own.left();
+            let seen: Option<&PipelineReport> = report.as_ref().and_then(|report| report.pipelines.get(number));
+            explained.push(ExplainedPipeline {
+                number,
+                ran: seen.map(|seen| seen.ran),
+                steps,
+                rows: seen.map(|seen| seen.rows),
+                time: seen.map(|seen| seen.time),
+            });
+            names.push(left);
+        }
+        explained
+    }
+}
+
+/// A pipeline whose columns have names.
+struct NamedPipeline<'p> {
+    exec: &'p CompiledExec,
+    pipeline: &'p Pipeline,
+    before: &'p Names,
+}
+
+impl NamedPipeline<'_> {
+    fn steps(&self) -> Vec<String> {
+        let Pipeline { source, computed, steps, sink, behind, .. } = self.pipeline;
+        let mut all = vec![self.source(*source)];
+        if !computed.is_empty() {
+            let s = if computed.len() == 1 { "" } else { "s" };
+            all.push(format!("evaluate {} expression{s} by DataFusion", computed.len()));
+        }
+        all.extend(steps.iter().map(|step| match step {
+            Step::Filter(condition) => format!("filter by {}", self.columns([condition])),
+            Step::Probe(probe) => self.probe(probe),
+        }));
+        all.push(self.sink(sink));
+        all.extend(behind.map(|first| format!("rows come behind those of pipeline {first}")));
+        all
+    }
+
+    fn source(&self, source: Source) -> String {
+        match source {
+            Source::Scan(scan) => {
+                let scan = self.exec.input(scan).and_then(|input| input.downcast_ref::<ScanExec>());
+                scan.map_or_else(|| "scan".to_owned(), ScanExec::in_words)
+            }
+            Source::Given(_) => "rows of DataFusion's operators".to_owned(),
+            Source::Rows(rows) => format!("rows of pipeline {rows}"),
+            Source::Marked { rows, marks, marked } => {
+                let not = if marked { "" } else { "not " };
+                format!("rows of pipeline {rows} that pipeline {marks} has {not}marked")
+            }
+        }
+    }
+
+    fn probe(&self, probe: &Probe) -> String {
+        let what = match probe.kind {
+            JoinKind::Inner => "join",
+            JoinKind::Left => "left join",
+            JoinKind::Full => "full join",
+            JoinKind::Semi => "keep what has a match",
+            JoinKind::Anti => "keep what has no match",
+            JoinKind::NotIn => "keep what is NOT IN",
+            JoinKind::Mark => "say what has a match",
+        };
+        let conditional = if probe.condition.is_some() { ", with a condition" } else { "" };
+        let on = match probe.keys.as_slice() {
+            [] if probe.range.is_some() => " a range of".to_owned(),
+            [] => " all of".to_owned(),
+            keys => format!(" by {} in", self.columns(keys)),
+        };
+        format!("{what}{on} pipeline {}{conditional}", probe.build)
+    }
+
+    fn sink(&self, sink: &Sink) -> String {
+        match sink {
+            Sink::Rows { keys: None, .. } => "gather rows".to_owned(),
+            Sink::Rows { keys: Some(keys), .. } => format!("build a key table{}", self.keys(keys)),
+            Sink::Aggregate { aggregation, keys, having, .. } => {
+                let having = if having.is_some() { ", with a condition on groups" } else { "" };
+                let build = keys.as_ref().map_or_else(String::new, |keys| format!("; a key table{}", self.keys(keys)));
+                let called = aggregation.aggregates.len() + aggregation.apart.len();
+                let s = if called == 1 { "" } else { "s" };
+                let values = if called == 0 { String::new() } else { format!(": {called} aggregate{s}") };
+                match aggregation.keys.as_slice() {
+                    [] => format!("one group{values}{having}{build}"),
+                    keys => format!("group by {}{values}{having}{build}", self.columns(keys)),
+                }
+            }
+            Sink::Marks(probe) => format!("mark by {} in pipeline {}", self.columns(&probe.keys), probe.build),
+        }
+    }
+
+    fn keys(&self, keys: &[usize]) -> String {
+        let left = self.left();
+        let names: Vec<_> = keys.iter().filter_map(|key| left.get(*key)?.clone()).collect();
+        if names.len() < keys.len() || keys.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) }
+    }
+
+    /// The columns that expressions look at, each once.
+    fn columns<'e>(&self, expressions: impl IntoIterator<Item = &'e Expression>) -> String {
+        let found = RefCell::new(Vec::<String>::new());
+        for expression in expressions {
+            expression.with_leaves(&|leaf| {
+                if let Expression::Column(column) = leaf {
+                    let name = self.name(*column).unwrap_or_else(|| "what is computed".to_owned());
+                    let mut found = found.borrow_mut();
+                    if !found.contains(&name) {
+                        found.push(name);
+                    }
+                }
+                leaf.clone()
+            });
+        }
+        let found = found.into_inner();
+        if found.is_empty() { "a constant".to_owned() } else { found.join(", ") }
+    }
+
+    /// The name of a column of the pipeline's expressions.
+    fn name(&self, column: usize) -> Option<String> {
+        let Field { input, column } = *self.pipeline.fields.get(column)?;
+        let source = match input.checked_sub(1) {
+            Some(probe) => Source::Rows(self.pipeline.probes().nth(probe)?.build),
+            None => self.pipeline.source,
+        };
+        match source {
+            Source::Scan(scan) => self.exec.scanned_name(scan, column),
+            Source::Given(_) => None,
+            Source::Rows(rows) | Source::Marked { rows, .. } => self.before.get(rows)?.get(column)?.clone(),
+        }
+    }
+
+    /// The names of the columns of its rows.
+    fn left(&self) -> Vec<Option<String>> {
+        let name = |expression: &Expression| match expression {
+            Expression::Column(column) => self.name(*column),
+            _ => None,
+        };
+        match &self.pipeline.sink {
+            Sink::Rows { columns, .. } => columns.iter().map(name).collect(),
+            Sink::Aggregate { aggregation, columns, .. } => {
+                let key = |column: &Finish| match column {
+                    Finish::Key(key) => aggregation.keys.get(*key).and_then(name),
+                    _ => None,
+                };
+                columns.iter().map(key).collect()
+            }
+            Sink::Marks(_) => Vec::new(),
+        }
+    }
+}
