@@ -13,6 +13,7 @@ use crate::compile::subtree::Subtree;
 use crate::compile::wanted::OutputOrder;
 use crate::settings::{PlanNotes, Settings};
 use crate::table::{ScanExec, datum};
+use crate::words::physical;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -40,7 +41,7 @@ use gingham_execution::{
     Sink, ordered,
 };
 use gingham_kernels::Isa;
-use gingham_storage::{Datum, LogicalType};
+use gingham_storage::{ColumnId, Datum, LogicalType};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -254,11 +255,18 @@ impl CompiledExec {
         self.inputs.get(number)
     }
 
-    /// The name of a column that pipelines read of a scan; `None` for records' numbers.
-    pub(super) fn scanned_name(&self, scan: usize, column: usize) -> Option<String> {
-        let id = self.shape.scans.get(scan)?.columns.get(column)?;
-        let table = self.inputs.get(scan)?.downcast_ref::<ScanExec>()?.table();
-        Some(table.definition.column_by_id(*id)?.name.clone())
+    /// The names of the columns that pipelines read of a scan; of records' numbers, the column that these stand for.
+    pub(super) fn scanned_names(&self, scan: usize) -> Vec<Option<String>> {
+        let Some(Scanned { columns, numbers, .. }) = self.shape.scans.get(scan) else { return Vec::new() };
+        let table = self.inputs.get(scan).and_then(|input| input.downcast_ref::<ScanExec>()).map(ScanExec::table);
+        let name = |id: &ColumnId| Some(table?.definition.column_by_id(*id)?.name.clone());
+        let of_record = |id: &Option<ColumnId>| id.as_ref().map_or_else(|| Some("the record".to_owned()), name);
+        columns.iter().map(name).chain(numbers.iter().map(of_record)).collect()
+    }
+
+    /// An expression that DataFusion evaluates for pipelines, in words.
+    pub(super) fn evaluated(&self, function: usize) -> Option<String> {
+        Some(physical(&self.shape.functions.get(function)?.expression))
     }
 
     /// What it gives, in words.

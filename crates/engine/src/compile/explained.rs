@@ -60,8 +60,8 @@ impl NamedPipeline<'_> {
         let Pipeline { source, computed, steps, sink, behind, .. } = self.pipeline;
         let mut all = vec![self.source(*source)];
         if !computed.is_empty() {
-            let s = if computed.len() == 1 { "" } else { "s" };
-            all.push(format!("evaluate {} expression{s} by DataFusion", computed.len()));
+            let expressions = computed.iter().filter_map(|computed| self.exec.evaluated(computed.function));
+            all.push(format!("evaluate {}", expressions.collect::<Vec<_>>().join(", ")));
         }
         all.extend(steps.iter().map(|step| match step {
             Step::Filter(condition) => format!("filter by {}", self.columns([condition])),
@@ -153,14 +153,17 @@ impl NamedPipeline<'_> {
     /// The name of a column of the pipeline's expressions.
     fn name(&self, column: usize) -> Option<String> {
         let Field { input, column } = *self.pipeline.fields.get(column)?;
-        let source = match input.checked_sub(1) {
-            Some(probe) => Source::Rows(self.pipeline.probes().nth(probe)?.build),
-            None => self.pipeline.source,
+        if let Some(probe) = input.checked_sub(1) {
+            return self.before.get(self.pipeline.probes().nth(probe)?.build)?.get(column)?.clone();
+        }
+        let names = match self.pipeline.source {
+            Source::Scan(scan) => self.exec.scanned_names(scan),
+            Source::Given(_) => return None,
+            Source::Rows(rows) | Source::Marked { rows, .. } => self.before.get(rows)?.clone(),
         };
-        match source {
-            Source::Scan(scan) => self.exec.scanned_name(scan, column),
-            Source::Given(_) => None,
-            Source::Rows(rows) | Source::Marked { rows, .. } => self.before.get(rows)?.get(column)?.clone(),
+        match names.get(column) {
+            Some(name) => name.clone(),
+            None => self.exec.evaluated(self.pipeline.computed.get(column - names.len())?.function),
         }
     }
 
