@@ -47,7 +47,10 @@ def arguments():
     parser.add_argument("--nulls", type=int, default=0, metavar="PERCENT", help="of all values, how many are NULL")
     parser.add_argument("--peers", nargs="+", default=PEERS, choices=PEERS, metavar="PEER")
     parser.add_argument("--plans", choices=["kept", "cold"], default="cold")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if "duckdb-memory" not in args.peers:
+        parser.error("--peers: answers are compared with those of duckdb-memory, which has to be one")
+    return args
 
 
 def title(name, rows, nulls):
@@ -93,7 +96,8 @@ def verify(children, queries):
                 continue
             # In the command's CSV an empty text and NULL are one to Python's reader.
             rows = [[cell or None for cell in row] for row in asked]
-            expected = expected or rows
+            if expected is None:
+                expected = rows
             difference = answers.difference(expected, rows, False)
             if difference and not optional:
                 sys.exit(f"{name}: {child} has not DuckDB's answer: {difference}")

@@ -144,6 +144,17 @@ def respond(engine, request):
     return {"error": f"no such request: {request}"}
 
 
+def serve(engine, answer):
+    """Gives what `answer` makes of each request, until there are no more."""
+    for line in sys.stdin:
+        try:
+            reply = answer(engine, json.loads(line))
+        except Exception as error:  # every fault of an engine belongs in the record, whatever its class
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(reply), flush=True)
+    engine.close()
+
+
 def main():
     name, files, database, threads = sys.argv[1:5]
     definitions = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "definitions", "tpch")
@@ -160,13 +171,7 @@ def main():
         engine = Hyper(files, os.path.join(database, "tpch.hyper"), int(threads), schema, plan_cache_size="0")
     else:
         sys.exit(f"no engine '{name}'")
-    for line in sys.stdin:
-        try:
-            reply = respond(engine, json.loads(line))
-        except Exception as error:  # every fault of an engine belongs in the record, whatever its class
-            reply = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(reply), flush=True)
-    engine.close()
+    serve(engine, respond)
 
 
 if __name__ == "__main__":

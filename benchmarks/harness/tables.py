@@ -8,13 +8,12 @@ hyper           the .hyper file PLACE, with a server process of its own
 polars          frames in memory, by its SQL
 """
 
-import json
 import os
 import pathlib
 import sys
 import time
 
-from peer import Hyper, as_text
+from peer import Hyper, as_text, serve
 
 
 class DuckDB:
@@ -78,21 +77,18 @@ ENGINES = {
 }
 
 
+def respond(engine, request):
+    """Seconds and rows of a query."""
+    start = time.perf_counter()
+    rows = engine.rows(request["sql"])
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "rows": [[as_text(value) for value in row] for row in rows] if request["do"] == "answer" else len(rows)}
+
+
 def main():
     name, place, threads, *files = sys.argv[1:]
     engine = ENGINES[name](place, int(threads), {pathlib.Path(file).stem: file for file in files})
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            start = time.perf_counter()
-            rows = engine.rows(request["sql"])
-            reply = {"seconds": time.perf_counter() - start, "rows": len(rows)}
-            if request["do"] == "answer":
-                reply["rows"] = [[as_text(value) for value in row] for row in rows]
-        except Exception as error:  # every fault of an engine belongs in the record, whatever its class
-            reply = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(reply), flush=True)
-    engine.close()
+    serve(engine, respond)
 
 
 if __name__ == "__main__":

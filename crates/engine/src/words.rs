@@ -64,7 +64,7 @@ pub(crate) fn plain(text: &str) -> String {
             r"\b(?:U?Int(?:8|16|32|64)|Float(?:32|64)|Boolean)\((?<value>[^()]*)\)",
             r#"\b(?:(?:Large)?Utf8(?:View)?|Date32)\("(?<string>[^"]*)"\)"#,
             r"\bDecimal128\(Some\((?<digits>-?\d+)\),\d+,(?<scale>\d+)\)",
-            r"(?<window>(?: PARTITION BY \[(?<partition>[^\]]*)\])?(?: ORDER BY \[(?<order>[^\]]*)\])? (?<frame>(?:RANGE|ROWS|GROUPS) BETWEEN (?:UNBOUNDED |\d+ |CURRENT )(?:PRECEDING|FOLLOWING|ROW) AND (?:UNBOUNDED |\d+ |CURRENT )(?:PRECEDING|FOLLOWING|ROW)))",
+            r"(?: PARTITION BY \[(?<partition>[^\]]*)\])?(?: ORDER BY \[(?<order>[^\]]*)\])? (?<frame>(?:RANGE|ROWS|GROUPS) BETWEEN (?:UNBOUNDED |\d+ |CURRENT )(?:PRECEDING|FOLLOWING|ROW) AND (?:UNBOUNDED |\d+ |CURRENT )(?:PRECEDING|FOLLOWING|ROW))",
             r"\b(?:[A-Za-z_]\w*\.)+(?<column>[A-Za-z_]\w*)",
         ];
         Regex::new(&parts.join("|")).ok()

@@ -65,7 +65,7 @@ pub(crate) struct CompiledExec {
     metrics: ExecutionPlanMetricsSet,
     /// Records of its scans that were read.
     read: Arc<AtomicU64>,
-    /// What its runs have told.
+    /// The report of its run, of all partitions together; `None` before.
     told: Arc<Mutex<Option<Report>>>,
 }
 
@@ -240,12 +240,12 @@ impl CompiledExec {
         scan.map_or_else(|| internal_err!("a pipeline without a scan"), Ok)
     }
 
-    /// What its last run has told.
-    pub(super) fn last_report(&self) -> Option<Report> {
+    /// The report of its run, of all partitions together; `None` before.
+    pub(super) fn report(&self) -> Option<Report> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Its pipelines.
+    /// The pipelines that it runs.
     pub(super) fn query(&self) -> &Query {
         self.shape.query.query()
     }
@@ -269,7 +269,7 @@ impl CompiledExec {
         Some(physical(&self.shape.functions.get(function)?.expression))
     }
 
-    /// What it gives, in words.
+    /// The rows that it gives, in words.
     pub(crate) fn in_words(&self) -> String {
         let names = self.shape.schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
         let come = if self.shape.by_morsel { " as they come" } else { "" };
@@ -345,7 +345,7 @@ impl CompiledExec {
         let Some((rows, batches, report)) = self.answered(&context, None).await? else {
             return self.rows_of_fallback(context);
         };
-        self.tell(&report);
+        self.tell(report);
         BaselineMetrics::new(&self.metrics, 0).record_output(rows);
         let schema = Arc::clone(&self.shape.schema);
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches))))
@@ -416,8 +416,7 @@ impl CompiledExec {
     }
 
     /// Tells EXPLAIN ANALYZE.
-    pub(super) fn tell(&self, report: &Report) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
+    pub(super) fn tell(&self, report: Report) {
         let counter = |name, value| MetricBuilder::new(&self.metrics).counter(name, 0).add(value);
         counter("records", report.records);
         counter("loops", report.loops);
@@ -450,6 +449,10 @@ impl CompiledExec {
             if let (Some(notes), false) = (&self.shape.notes, pipeline.code.is_empty()) {
                 notes.code(number, &pipeline.code);
             }
+        }
+        match &mut *self.told.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(told) => told.add(report),
+            told => *told = Some(report),
         }
     }
 }

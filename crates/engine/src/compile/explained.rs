@@ -2,46 +2,31 @@
 
 use crate::compile::exec::CompiledExec;
 use crate::table::ScanExec;
-use gingham_execution::{
-    Expression, Field, Finish, JoinKind, Mode, Pipeline, PipelineReport, Probe, Sink, Source, Step,
-};
+use gingham_execution::{Expression, Field, Finish, JoinKind, Pipeline, PipelineReport, Probe, Sink, Source, Step};
 use std::cell::RefCell;
-use std::time::Duration;
 
 /// A pipeline, and what was seen of it if it has run.
 #[derive(Debug)]
 pub(crate) struct ExplainedPipeline {
-    pub(crate) number: usize,
-    /// How it ran.
-    pub(crate) ran: Option<Mode>,
-    /// What happens to a record, in order.
+    /// The steps that a record takes, in order.
     pub(crate) steps: Vec<String>,
-    /// Rows that it left.
-    pub(crate) rows: Option<usize>,
-    pub(crate) time: Option<Duration>,
+    /// What was seen of it; `None` before it has run.
+    pub(crate) seen: Option<PipelineReport>,
 }
 
 /// The names of what pipelines leave, by pipeline and column; `None` for what is computed.
 type Names = Vec<Vec<Option<String>>>;
 
 impl CompiledExec {
-    /// Its pipelines, in the order in which they run.
+    /// The pipelines of this operator, in the order in which they run.
     pub(crate) fn explained(&self) -> Vec<ExplainedPipeline> {
         let query = self.query();
-        let (mut names, report) = (Names::new(), self.last_report());
-        let mut explained = Vec::with_capacity(query.pipelines.len());
-        for (number, pipeline) in query.pipelines.iter().enumerate() {
+        let mut seen = self.report().into_iter().flat_map(|report| report.pipelines);
+        let (mut names, mut explained) = (Names::new(), Vec::with_capacity(query.pipelines.len()));
+        for pipeline in &query.pipelines {
             let own = NamedPipeline { exec: self, pipeline, before: &names };
-            let steps = own.steps();
+            explained.push(ExplainedPipeline { steps: own.steps(), seen: seen.next() });
             let left = own.left();
-            let seen: Option<&PipelineReport> = report.as_ref().and_then(|report| report.pipelines.get(number));
-            explained.push(ExplainedPipeline {
-                number,
-                ran: seen.map(|seen| seen.ran),
-                steps,
-                rows: seen.map(|seen| seen.rows),
-                time: seen.map(|seen| seen.time),
-            });
             names.push(left);
         }
         explained

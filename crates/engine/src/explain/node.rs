@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What an operator does, and what is known of it.
+/// An operator: what it does, and what is known of it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PlanNode {
     /// In words.
@@ -15,7 +15,7 @@ pub(crate) struct PlanNode {
     pub(super) rows: Option<usize>,
     /// The time that it worked, its inputs' aside: of an operator of DataFusion's on all threads together, of a pipeline by the clock.
     pub(super) time: Option<Duration>,
-    /// Its inputs, or the steps that it is made of.
+    /// The inputs of the operator, or the steps that it is made of.
     pub(super) children: Vec<Self>,
 }
 
@@ -31,7 +31,7 @@ impl PlanNode {
         self.children.iter_mut().for_each(|child| child.change(how));
     }
 
-    /// It and all below, in the order in which they are drawn.
+    /// The node and all below it, in the order in which they are drawn.
     pub(super) fn all(&self) -> Vec<&Self> {
         std::iter::once(self).chain(self.children.iter().flat_map(Self::all)).collect()
     }

@@ -81,8 +81,9 @@ fn of_pipelines(
     has_run: bool,
 ) -> PlanNode {
     let pipelines = compiled.explained();
-    let own: Duration = pipelines.iter().filter_map(|pipeline| pipeline.time).sum();
-    let mut children: Vec<PlanNode> = pipelines.into_iter().rev().map(of_pipeline).collect();
+    let own: Duration = pipelines.iter().filter_map(|pipeline| Some(pipeline.seen.as_ref()?.time)).sum();
+    let mut children: Vec<PlanNode> = pipelines.into_iter().enumerate().map(of_pipeline).collect();
+    children.reverse();
     children.extend(compiled.given().into_iter().map(|input| node(input, left, has_run)));
     PlanNode {
         what: compiled.in_words(),
@@ -95,9 +96,10 @@ fn of_pipelines(
     }
 }
 
-fn of_pipeline(pipeline: ExplainedPipeline) -> PlanNode {
-    let ExplainedPipeline { number, ran, steps, rows, time } = pipeline;
-    let how = ran.map_or_else(String::new, |ran| format!(", {ran}"));
+fn of_pipeline((number, pipeline): (usize, ExplainedPipeline)) -> PlanNode {
+    let ExplainedPipeline { steps, seen } = pipeline;
+    let how = seen.as_ref().map_or_else(String::new, |seen| format!(", {}", seen.ran));
+    let (rows, time) = (seen.as_ref().map(|seen| seen.rows), seen.as_ref().map(|seen| seen.time));
     let children = steps.into_iter().rev().map(PlanNode::new).collect();
     PlanNode { what: format!("pipeline {number}{how}"), rows, time, children, ..PlanNode::default() }
 }

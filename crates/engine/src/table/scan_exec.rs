@@ -336,13 +336,7 @@ impl ScanExec {
         (records(0..taken.min(scan.morsels())), records(0..scan.morsels()))
     }
 
-    fn partitions(&self) -> usize {
-        self.properties.partitioning.partition_count()
-    }
-}
-
-impl ScanExec {
-    /// What it reads, in words.
+    /// The records that it reads, in words.
     pub(crate) fn in_words(&self) -> String {
         let ScanShape { table, filters, scan, .. } = &*self.shape;
         let conditions = filters.iter().map(logical).collect::<Vec<_>>().join(" AND ");
@@ -351,6 +345,10 @@ impl ScanExec {
         let all = scan.morsels() + scan.skipped();
         let zones = if scan.skipped() > 0 { format!(", {} of {all} zones", scan.morsels()) } else { String::new() };
         format!("scan {}{conditions}{first}{zones}", table.definition.name)
+    }
+
+    fn partitions(&self) -> usize {
+        self.properties.partitioning.partition_count()
     }
 }
 

@@ -86,3 +86,16 @@ fn what_is_left_to_datafusion_says_so() {
     let error = rows::rows(&connection, "EXPLAIN VERBOSE FORMAT tree SELECT 1").expect_err("it has no more to say");
     assert!(error.to_string().contains("FORMAT indent"), "{error}");
 }
+
+/// Partitions that take morsels side by side have a report each.
+#[test]
+fn figures_are_those_of_all_partitions() {
+    let connection = connect();
+    let sql = "CREATE TABLE many AS SELECT value AS v FROM generate_series(1, 300000); OPTIMIZE many; SET gingham.threads = 3";
+    connection.execute(sql).expect("a table");
+    let lines = tree(&connection, "EXPLAIN ANALYZE FORMAT tree SELECT v FROM many WHERE v * 3 % 7 = 2");
+    let text = lines.join("\n");
+    assert!(text.contains("compiled pipelines as they come"), "{text}");
+    let pipeline = lines.iter().find(|line| line.contains("─ pipeline 0")).unwrap_or_else(|| panic!("{text}"));
+    assert!(pipeline.contains("42,857"), "{text}");
+}

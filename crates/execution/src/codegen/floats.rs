@@ -52,8 +52,8 @@ pub(super) fn of_scaled(builder: &mut FunctionBuilder<'_>, value: Value, digits:
 
 /// How many units a float is, in 128 bits, and 1 where that is no integer of a size that was foreseen. It takes few
 /// instructions where the float is two halves of 51 bits, as all are that are not much smaller than the largest.
-pub(super) fn units(builder: &mut FunctionBuilder<'_>, value: Value, unit: i32, largest: f64) -> (Value, Value) {
-    let Some(halves) = Halves::of(largest, unit) else { return shifted_units(builder, value, unit) };
+pub(super) fn units(builder: &mut FunctionBuilder<'_>, value: Value, unit: i32, size: i32) -> (Value, Value) {
+    let Some(halves) = Halves::of(size, unit) else { return shifted_units(builder, value, unit) };
     let (units, is_exact) = halves.units(builder, value);
     let [others, done] = std::array::from_fn(|_| builder.create_block());
     let all = [types::I128, types::I64].map(|result| builder.append_block_param(done, result));
@@ -84,10 +84,8 @@ struct Halves {
 const HALF: i32 = 51;
 
 impl Halves {
-    /// Those of floats up to the `largest`; `None` where a constant would be no normal number.
-    fn of(largest: f64, unit: i32) -> Option<Self> {
-        // Below two to the power of this.
-        let size = (largest.to_bits() >> 52) as i32 - 1022;
+    /// The halves of floats nearer to zero than two to the power of `size`; `None` where a constant would be no normal number.
+    fn of(size: i32, unit: i32) -> Option<Self> {
         let upper = size - HALF;
         (upper > unit && size <= 1022).then(|| Self { upper, lower: unit.max(upper - HALF), unit })
     }

@@ -157,9 +157,9 @@ impl<'p> Steps<'p> {
                 floats::of_scaled(builder, a, digits)
             }
             Operation::Units(a, unit) => {
-                let largest = float::largest(self.program.step(a).range);
+                let size = float::size(self.program.step(a).range);
                 let a = self.float(builder, a)?;
-                let (units, inexact) = floats::units(builder, a, unit, largest);
+                let (units, inexact) = floats::units(builder, a, unit, size);
                 self.fail_where(builder, inexact);
                 units
             }

@@ -232,7 +232,7 @@ impl JoinTable {
     ) {
         links.clear();
         let Keys { short, long, words } = keys;
-        let Some(numbers) = outputs.first() else { return };
+        let numbers = &outputs[0];
         if let (Some(places), KeyTable::Dense(table)) = (&self.places, &self.table) {
             let (own, inside) = outputs.split_at(places.width());
             interleave(own.iter().map(Vec::as_slice), numbers.len(), words);

@@ -417,7 +417,7 @@ impl Scope<'_> {
         filter: Waiting,
     ) -> Result<ProbeStage> {
         let mut draft = self.draft(filter.as_ref())?;
-        let mut outputs = keys(&mut draft, (probe, build), kind)?;
+        let mut outputs = keys(&mut draft, probe, build, kind)?;
         let range = match &probe.range {
             Some(range) => range.lower(&mut draft.builder, &mut outputs)?,
             None => None,
@@ -451,7 +451,7 @@ impl Scope<'_> {
 
 /// The number by which a record probes, or the words of its keys. Behind these stands whether they lie in the ranges of the
 /// build side, where records without a match go on.
-fn keys(draft: &mut StageBuilder, (probe, build): (&Probe, &Build), kind: LevelKind) -> Result<Vec<StepId>> {
+fn keys(draft: &mut StageBuilder, probe: &Probe, build: &Build, kind: LevelKind) -> Result<Vec<StepId>> {
     let (inside, mut words) = build.ranges.lower(&mut draft.builder, &probe.keys)?;
     match kind {
         LevelKind::Filter => return Err(Error::Internal("a filter that probes".to_owned())),

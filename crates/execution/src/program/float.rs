@@ -54,15 +54,13 @@ pub(crate) fn unit(range: Limits, rows: u64) -> Option<i32> {
     if !FINITE.covers(range) {
         return None;
     }
-    let largest = largest(range);
-    // Below two to the power of this.
-    let size = (largest.to_bits() >> 52) as i32 - 1022;
-    Some((size + (64 - rows.leading_zeros()) as i32 - SUM_BITS).max(SMALLEST))
+    Some((size(range) + (64 - rows.leading_zeros()) as i32 - SUM_BITS).max(SMALLEST))
 }
 
-/// The largest distance from zero of floats of a range.
-pub(crate) fn largest(range: Limits) -> f64 {
-    float(range.min as i64).abs().max(float(range.max as i64).abs())
+/// The power of two that all floats of a range are nearer to zero than.
+pub(crate) fn size(range: Limits) -> i32 {
+    let largest = float(range.min as i64).abs().max(float(range.max as i64).abs());
+    (largest.to_bits() >> 52) as i32 - 1022
 }
 
 /// How many units a float is; `None` unless that is an integer of a size that was foreseen.

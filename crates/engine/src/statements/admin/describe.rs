@@ -18,7 +18,7 @@ use datafusion::logical_expr::{Analyze, Explain, LogicalPlan, PlanType, ToString
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::{ExplainStatement, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{
-    ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
+    Query, ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
 };
 use futures::StreamExt;
 use gingham_storage::snapshot::TableSnapshot;
@@ -200,7 +200,6 @@ async fn as_tree(
     statement: ExplainStatement,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
-    let internal = || Error::Internal("EXPLAIN of no query".into());
     let options = &statement.options;
     let tells_more = options.verbose || options.show_statistics.is_some();
     if tells_more || options.analyze_level.is_some() || options.analyze_categories.is_some() {
@@ -208,9 +207,8 @@ async fn as_tree(
             "EXPLAIN with FORMAT tree takes ANALYZE alone; FORMAT indent takes VERBOSE and others".to_owned(),
         ));
     }
-    let DataFusionStatement::Statement(inner) = *statement.statement else { return Err(internal()) };
-    let Sql::Query(query) = *inner else { return Err(internal()) };
-    let plan = context.physical_plan(context.bind(*query, parameters).await?.plan).await?;
+    let query = query_of(*statement.statement)?;
+    let plan = context.physical_plan(context.bind(query, parameters).await?.plan).await?;
     let has_run = statement.options.analyze;
     if has_run {
         let mut rows = context.execute(Arc::clone(&plan))?;
@@ -230,11 +228,8 @@ async fn explained(
     mut statement: ExplainStatement,
     parameters: Option<ParamValues>,
 ) -> Result<LogicalPlan> {
-    let internal = || Error::Internal("EXPLAIN of no query".into());
-    let DataFusionStatement::Statement(inner) = *statement.statement else { return Err(internal()) };
-    let Sql::Query(query) = *inner else { return Err(internal()) };
-    let plan = Arc::new(context.bind(*query, parameters).await?.plan);
-    let Statement::Sql(one) = parse_single("SELECT 1")? else { return Err(internal()) };
+    let plan = Arc::new(context.bind(query_of(*statement.statement)?, parameters).await?.plan);
+    let Statement::Sql(one) = parse_single("SELECT 1")? else { return Err(no_query()) };
     statement.statement = one;
     Ok(match context.plan(DataFusionStatement::Explain(statement), None).await? {
         LogicalPlan::Analyze(analyze) => LogicalPlan::Analyze(Analyze { input: plan, ..analyze }),
@@ -242,8 +237,23 @@ async fn explained(
             let stringified_plans = vec![plan.to_stringified(PlanType::InitialLogicalPlan)];
             LogicalPlan::Explain(Explain { plan, stringified_plans, ..explain })
         }
-        _ => return Err(internal()),
+        _ => return Err(no_query()),
     })
+}
+
+/// The query that EXPLAIN is of.
+fn query_of(statement: DataFusionStatement) -> Result<Query> {
+    match statement {
+        DataFusionStatement::Statement(inner) => match *inner {
+            Sql::Query(query) => Ok(*query),
+            _ => Err(no_query()),
+        },
+        _ => Err(no_query()),
+    }
+}
+
+fn no_query() -> Error {
+    Error::Internal("EXPLAIN of no query".into())
 }
 
 /// Notes as rows of EXPLAIN; nothing where there are none.
