@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::interrupt::Running;
-use crate::output::Format;
+use crate::output::{Display, Format};
 use crate::rows::Rows;
 use crate::spinner::Spinner;
 use gingham::lab::{PanicPoint, pass};
@@ -58,8 +58,8 @@ impl Write for Told<'_> {
 pub struct Runner {
     /// The connection.
     pub connection: Connection,
-    /// How results are written.
-    pub format: Format,
+    /// How results are shown.
+    pub display: Display,
     /// Tell the time of each statement.
     pub timing: bool,
     /// At a prompt: count rows, and say when a statement without rows is done.
@@ -71,7 +71,7 @@ impl Runner {
     /// A runner that writes to standard output.
     pub fn new(connection: Connection, format: Format, timing: bool) -> Self {
         let out = BufWriter::with_capacity(1 << 16, std::io::stdout());
-        Self { connection, format, timing, interactive: false, out }
+        Self { connection, display: Display::new(format), timing, interactive: false, out }
     }
 
     /// Runs the statements of `text` in order, up to the first that fails. What was written before an error is flushed.
@@ -195,7 +195,7 @@ impl Runner {
         let mut spent = started.elapsed();
         drop(spinner);
         let has_rows = !schema.fields().is_empty();
-        let mut writer = self.format.writer(&schema);
+        let mut writer = self.display.writer(&schema);
         let mut rows = 0;
         while let Some(batch) = next {
             let batch = batch?;

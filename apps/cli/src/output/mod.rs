@@ -38,14 +38,28 @@ impl Format {
             Self::Markdown => "markdown",
         }
     }
+}
+
+/// How results are shown: the format, and what changes it.
+#[derive(Debug, Clone)]
+pub struct Display {
+    /// The format.
+    pub format: Format,
+}
+
+impl Display {
+    /// Results in a format, with nothing that changes it.
+    pub fn new(format: Format) -> Self {
+        Self { format }
+    }
 
     /// A writer of one result of that schema.
-    pub fn writer(self, schema: &SchemaRef) -> ResultWriter {
-        match self {
-            Self::Table => ResultWriter::Table(table::TableWriter::new(schema)),
-            Self::Csv => ResultWriter::Lines(csv::writer(schema)),
-            Self::Json => ResultWriter::Json(json::JsonWriter::new(schema)),
-            Self::Markdown => ResultWriter::Lines(markdown::writer(schema)),
+    pub fn writer(&self, schema: &SchemaRef) -> ResultWriter {
+        match self.format {
+            Format::Table => ResultWriter::Table(table::TableWriter::new(schema)),
+            Format::Csv => ResultWriter::Lines(csv::writer(schema)),
+            Format::Json => ResultWriter::Json(json::JsonWriter::new(schema)),
+            Format::Markdown => ResultWriter::Lines(markdown::writer(schema)),
         }
     }
 }
@@ -107,7 +121,7 @@ mod tests {
 
     fn written(format: Format, batches: &[RecordBatch]) -> String {
         let mut out = Vec::new();
-        let mut writer = format.writer(&batches[0].schema());
+        let mut writer = Display::new(format).writer(&batches[0].schema());
         for batch in batches {
             writer.batch(&mut out, batch).expect("rows");
         }

@@ -59,9 +59,9 @@ pub fn run(runner: &mut Runner, line: &str) -> Result<Next, Failure> {
         (".timing", "") => runner.say(if runner.timing { "timing is on" } else { "timing is off" })?,
         (".timing", "on") => runner.timing = true,
         (".timing", "off") => runner.timing = false,
-        (".mode", "") => runner.say(&format!("mode is {}", runner.format.name()))?,
+        (".mode", "") => runner.say(&format!("mode is {}", runner.display.format.name()))?,
         (".mode", mode) if Format::from_str(mode, true).is_ok() => {
-            runner.format = Format::from_str(mode, true).unwrap_or(runner.format);
+            runner.display.format = Format::from_str(mode, true).unwrap_or(runner.display.format);
         }
         (".read", file) if !file.is_empty() => {
             let text = std::fs::read_to_string(file)
