@@ -144,7 +144,7 @@ def scans(args, program, folder):
     files = {layout: sorted(pathlib.Path(f"{folder}-{layout}", "segments").glob("*/*.seg"), key=lambda file: file.stat().st_size)[-24:]
              for layout in LAYOUTS}
     columns = ["l_partkey", "l_suppkey", "l_extendedprice"]
-    sql = "EXPLAIN ANALYZE SELECT " + ", ".join(f"max({column})" for column in columns) + " FROM lineitem WHERE l_linenumber < 9"
+    sql = "EXPLAIN ANALYZE FORMAT indent SELECT " + ", ".join(f"max({column})" for column in columns) + " FROM lineitem WHERE l_linenumber < 9"
     rates = {}
     for _ in range(max(args.rounds, 3)):
         for layout in LAYOUTS:

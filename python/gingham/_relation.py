@@ -77,10 +77,13 @@ class Relation(_result.Frames):
             self._current = self._rows()
         return self._current.fetch(size)
 
-    def explain(self) -> str:
-        """How the query would be run."""
-        rows = self._run(f"EXPLAIN {self._sql}").fetch()
-        return "\n".join(f"{kind}:\n{plan}" for kind, plan in rows)
+    def explain(self, *, analyze: bool = False, format: str = "text") -> str:
+        """How the query would be run, or with `analyze` how it was run. The format is text, json or html."""
+        if format not in ("text", "json", "html"):
+            raise ValueError(f"format is text, json or html, not '{format}'")
+        options = f"ANALYZE {'on' if analyze else 'off'}, FORMAT {format}"
+        rows = self._run(f"EXPLAIN ({options}) {self._sql}").fetch()
+        return "\n".join(line for (line,) in rows)
 
     def __repr__(self) -> str:
         return _result.Preview(self._rows(), _result.SHOWN_ROWS).text()

@@ -72,8 +72,13 @@ def test_what_is_no_query_is_run_once(connection):
     assert connection.sql("PREPARE p AS INSERT INTO t VALUES ($1) RETURNING n") is None
     assert connection.sql("EXECUTE p(4)").fetchall() == [(4,)]
     assert connection.execute("SELECT count(*) FROM t").fetchone() == (4,)
-    with pytest.raises(gingham.NotSupportedError, match="EXPLAIN of INSERT INTO"):
-        connection.sql("INSERT INTO t SELECT 1 WHERE false RETURNING n").explain()
+    assert "insert into t" in connection.sql("INSERT INTO t SELECT 1 WHERE false RETURNING n").explain()
+    analyzed = connection.sql("SELECT n FROM t WHERE n > 1").explain(analyze=True)
+    assert "scan t where n > 1" in analyzed and "running" in analyzed and "Exec" not in analyzed
+    plan = json.loads(connection.sql("SELECT n FROM t").explain(format="json"))
+    assert plan[0]["Plan"]["Node Type"]
+    with pytest.raises(ValueError, match="format is text, json or html, not 'xml'"):
+        connection.sql("SELECT n FROM t").explain(format="xml")
     counted = connection._core = Counted(connection._core)
     for text in ("VACUUM", "OPTIMIZE t", "SHOW TABLES", "EXPLAIN ANALYZE SELECT n FROM t", "DESCRIBE t", "EXECUTE p(5)", "BEGIN"):
         counted.ran.clear()

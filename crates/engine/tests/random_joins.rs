@@ -135,7 +135,7 @@ const KINDS: [&str; 14] = [
 
 /// Operators of compiled joins that a query's plan has.
 fn compiled(connection: &Connection, sql: &str) -> Vec<&'static str> {
-    let plan = connection.query(&format!("EXPLAIN {sql}")).and_then(|result| result.collect_batches());
+    let plan = connection.query(&format!("EXPLAIN FORMAT indent {sql}")).and_then(|result| result.collect_batches());
     let plan = rows(&plan.expect("a query that ran has a plan")).join("\n");
     KINDS.into_iter().filter(|kind| plan.contains("CompiledExec") && plan.contains(kind)).collect()
 }

@@ -15,7 +15,7 @@ const SCALE: f64 = 0.01;
 
 /// The logical and the physical plan of a query.
 fn plans(connection: &Connection, sql: &str) -> [String; 2] {
-    let result = connection.query(&format!("EXPLAIN {sql}")).unwrap();
+    let result = connection.query(&format!("EXPLAIN FORMAT indent {sql}")).unwrap();
     let batches = result.collect_batches().unwrap();
     let plan = |kind: &str| {
         let rows = batches.iter().flat_map(|batch| {

@@ -41,6 +41,7 @@ use gingham_execution::{
     Sink, ordered,
 };
 use gingham_kernels::Isa;
+use gingham_storage::scan::TableScan;
 use gingham_storage::{ColumnId, Datum, LogicalType};
 use std::fmt;
 use std::ops::Range;
@@ -104,6 +105,11 @@ impl CompiledShape {
 struct Reserved(Mutex<MemoryReservation>);
 
 impl Reserved {
+    /// Bytes that are held.
+    fn bytes(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).size()
+    }
+
     /// Gives back all but so many bytes.
     fn keep(&self, bytes: usize) {
         let reservation = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -241,7 +247,7 @@ impl CompiledExec {
     }
 
     /// The report of its run, of all partitions together; `None` before.
-    pub(super) fn report(&self) -> Option<Report> {
+    pub(crate) fn report(&self) -> Option<Report> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -262,6 +268,12 @@ impl CompiledExec {
         let name = |id: &ColumnId| Some(table?.definition.column_by_id(*id)?.name.clone());
         let of_record = |id: &Option<ColumnId>| id.as_ref().map_or_else(|| Some("the record".to_owned()), name);
         columns.iter().map(name).chain(numbers.iter().map(of_record)).collect()
+    }
+
+    /// What the pipelines read of a scan: the scan that they ran, once they have, and the columns.
+    pub(super) fn scanned(&self, scan: usize) -> Option<(Option<&TableScan>, &[ColumnId])> {
+        let run = self.shape.sources.get(scan)?.get().map(|source| &*source.scan);
+        Some((run, &self.shape.scans.get(scan)?.columns))
     }
 
     /// An expression that DataFusion evaluates for pipelines, in words.
@@ -366,7 +378,7 @@ impl CompiledExec {
         let strings = Arc::<InternedStrings>::default();
         let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
         let memory = Arc::new(Reserved(Mutex::new(reservation)));
-        let (rows, report) = match self.answer(sources, &strings, isa, (context, &memory), morsels).await {
+        let (rows, mut report) = match self.answer(sources, &strings, isa, (context, &memory), morsels).await {
             Ok(answer) => answer,
             Err(ExecutionError::Overflow | ExecutionError::OutOfMemory(_) | ExecutionError::Unsupported(_)) => {
                 return memory.nothing();
@@ -381,6 +393,8 @@ impl CompiledExec {
         if memory.grow(self.wanted.bytes(rows.rows)).is_err() {
             return memory.nothing();
         }
+        // Nothing was given back so far.
+        report.memory = memory.bytes();
         let is_placed = self.shape.is_placed();
         let (pool, workers) = (&self.shape.pool, self.shape.workers);
         let text = |rows: &Rows, output: usize| array(&outputs[output], rows, &strings, isa);

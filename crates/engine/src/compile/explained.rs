@@ -2,6 +2,8 @@
 
 use crate::compile::exec::CompiledExec;
 use crate::table::ScanExec;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use gingham_execution::{Expression, Field, Finish, JoinKind, Pipeline, PipelineReport, Probe, Sink, Source, Step};
 use std::cell::RefCell;
 
@@ -9,9 +11,34 @@ use std::cell::RefCell;
 #[derive(Debug)]
 pub(crate) struct ExplainedPipeline {
     /// The steps that a record takes, in order.
-    pub(crate) steps: Vec<String>,
+    pub(crate) steps: Vec<ExplainedStep>,
     /// What was seen of it; `None` before it has run.
     pub(crate) seen: Option<PipelineReport>,
+}
+
+/// A step of a pipeline.
+#[derive(Debug, Default)]
+pub(crate) struct ExplainedStep {
+    /// What it does, in words.
+    pub(crate) what: String,
+    /// More of it, a line each.
+    pub(crate) notes: Vec<String>,
+    /// Rows that are expected of it.
+    pub(crate) expected: Option<usize>,
+    /// Bytes that it reads, about.
+    pub(crate) bytes: Option<u64>,
+}
+
+impl From<String> for ExplainedStep {
+    fn from(what: String) -> Self {
+        Self { what, ..Self::default() }
+    }
+}
+
+/// The rows that an operator is expected to give.
+pub(crate) fn expected_rows(plan: &dyn ExecutionPlan) -> Option<usize> {
+    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new()).ok()?;
+    statistics.num_rows.get_value().copied()
 }
 
 /// The names of what pipelines leave, by pipeline and column; `None` for what is computed.
@@ -41,35 +68,42 @@ struct NamedPipeline<'p> {
 }
 
 impl NamedPipeline<'_> {
-    fn steps(&self) -> Vec<String> {
+    fn steps(&self) -> Vec<ExplainedStep> {
         let Pipeline { source, computed, steps, sink, behind, .. } = self.pipeline;
         let mut all = vec![self.source(*source)];
         if !computed.is_empty() {
             let expressions = computed.iter().filter_map(|computed| self.exec.evaluated(computed.function));
-            all.push(format!("evaluate {}", expressions.collect::<Vec<_>>().join(", ")));
+            all.push(format!("evaluate row by row {}", expressions.collect::<Vec<_>>().join(", ")).into());
         }
         all.extend(steps.iter().map(|step| match step {
-            Step::Filter(condition) => format!("filter by {}", self.columns([condition])),
-            Step::Probe(probe) => self.probe(probe),
+            Step::Filter(condition) => format!("filter by {}", self.columns([condition])).into(),
+            Step::Probe(probe) => self.probe(probe).into(),
         }));
-        all.push(self.sink(sink));
-        all.extend(behind.map(|first| format!("rows come behind those of pipeline {first}")));
+        all.push(self.sink(sink).into());
+        all.extend(behind.map(|first| format!("rows come behind those of pipeline {first}").into()));
         all
     }
 
-    fn source(&self, source: Source) -> String {
-        match source {
-            Source::Scan(scan) => {
-                let scan = self.exec.input(scan).and_then(|input| input.downcast_ref::<ScanExec>());
-                scan.map_or_else(|| "scan".to_owned(), ScanExec::in_words)
-            }
+    fn source(&self, source: Source) -> ExplainedStep {
+        let what = match source {
+            Source::Scan(scan) => return self.scan(scan),
             Source::Given(_) => "rows of DataFusion's operators".to_owned(),
             Source::Rows(rows) => format!("rows of pipeline {rows}"),
             Source::Marked { rows, marks, marked } => {
                 let not = if marked { "" } else { "not " };
                 format!("rows of pipeline {rows} that pipeline {marks} has {not}marked")
             }
-        }
+        };
+        what.into()
+    }
+
+    fn scan(&self, number: usize) -> ExplainedStep {
+        let scan = self.exec.input(number).and_then(|input| input.downcast_ref::<ScanExec>());
+        let (Some(scan), Some((run, columns))) = (scan, self.exec.scanned(number)) else {
+            return "scan".to_owned().into();
+        };
+        let (notes, bytes) = (scan.way_in_words(run), scan.bytes_of_columns(columns));
+        ExplainedStep { what: scan.in_words(), notes, expected: expected_rows(scan), bytes }
     }
 
     fn probe(&self, probe: &Probe) -> String {

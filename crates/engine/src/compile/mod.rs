@@ -62,5 +62,5 @@ mod union;
 mod wanted;
 
 pub(crate) use exec::CompiledExec;
-pub(crate) use explained::ExplainedPipeline;
+pub(crate) use explained::{ExplainedPipeline, expected_rows};
 pub(crate) use rule::CompilePipelines;

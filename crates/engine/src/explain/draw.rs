@@ -1,76 +1,74 @@
 //! The tree as lines of text: branches and words to the left, numbers to the right, fitted to a width.
 
-use crate::explain::node::PlanNode;
+use crate::explain::figures::{bytes, grouped, share, time};
+use crate::explain::node::{ExplainedStatement, PlanNode};
 use std::time::Duration;
 
 /// Columns of text that words have at least.
 const LEAST_WORDS: usize = 24;
 
+/// Marks of the slowest nodes.
+const MARKS: [&str; 3] = ["(1)", "(2)", "(3)"];
+
 /// A cell of a line's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Figure {
-    Estimated,
+    Expected,
     Rows,
+    Bytes,
+    Memory,
     Time,
     Share,
 }
 
 impl Figure {
+    const ALL: [Self; 6] = [Self::Expected, Self::Rows, Self::Bytes, Self::Memory, Self::Time, Self::Share];
+
     fn title(self) -> &'static str {
         match self {
-            Self::Estimated => "expected",
+            Self::Expected => "expected",
             Self::Rows => "rows",
+            Self::Bytes => "read",
+            Self::Memory => "memory",
             Self::Time => "time",
             Self::Share => "share",
         }
     }
 
-    fn of(self, node: &PlanNode, total: Duration, marks: &[(Duration, usize)]) -> String {
+    /// The figure of a node whose mark is `mark`, where all nodes together took `all`; `None` when it has none.
+    fn of(self, node: &PlanNode, all: Duration, mark: &str) -> Option<String> {
         match self {
-            Self::Estimated => node.estimated.map_or_else(String::new, grouped),
-            Self::Rows => node.rows.map_or_else(String::new, grouped),
-            Self::Time => node.time.map_or_else(String::new, milliseconds),
-            Self::Share => node.time.map_or_else(String::new, |time| {
-                let share = 100.0 * time.as_secs_f64() / total.as_secs_f64().max(f64::MIN_POSITIVE);
-                let place = marks.iter().position(|(marked, address)| *marked == time && *address == at(node));
-                let mark = place.map_or("   ", |place| ["(1)", "(2)", "(3)"][place]);
-                format!("{share:.0} % {mark}")
-            }),
+            Self::Expected => node.expected.map(|rows| grouped(rows as u64)),
+            Self::Rows => node.rows.map(|rows| grouped(rows as u64)),
+            Self::Bytes => node.bytes.map(bytes),
+            Self::Memory => node.memory.map(|memory| bytes(memory as u64)),
+            Self::Time => node.time.map(time),
+            Self::Share => node.time.map(|time| format!("{:.0} % {mark:3}", share(time, all))),
         }
     }
 }
 
-/// A node's place in memory: two nodes may be equal otherwise.
-fn at(node: &PlanNode) -> usize {
-    std::ptr::from_ref(node) as usize
-}
-
-/// The lines of a tree in so many columns of text. What was not seen or expected of any node has no column.
-pub(crate) fn lines(root: &PlanNode, width: usize) -> Vec<String> {
-    let nodes = root.all();
-    let total = nodes.iter().filter_map(|node| node.time).sum();
-    let mut slowest: Vec<_> = nodes.iter().filter_map(|node| Some((node.time?, at(node)))).collect();
-    slowest.sort_by(|a, b| b.cmp(a));
-    slowest.truncate(3);
-    let is_there = |figure: &Figure| match figure {
-        Figure::Estimated => nodes.iter().any(|node| node.estimated.is_some()),
-        Figure::Rows => nodes.iter().any(|node| node.rows.is_some()),
-        Figure::Time | Figure::Share => !slowest.is_empty(),
+/// The lines of a statement's tree in so many columns of text. What was not seen or expected of any node has no column.
+pub(super) fn lines(statement: &ExplainedStatement, width: usize, summary: bool) -> Vec<String> {
+    let (nodes, all, slowest) = (statement.plan.all(), statement.time(), statement.slowest());
+    let mark = |number: usize| slowest.iter().position(|slow| *slow == number).map_or("", |place| MARKS[place]);
+    let has = |figure: &Figure| nodes.iter().any(|node| figure.of(node, all, "").is_some());
+    let figures: Vec<Figure> = Figure::ALL.into_iter().filter(has).collect();
+    let titles: Vec<String> = figures.iter().map(|figure| figure.title().to_owned()).collect();
+    let cells = |(number, node): (usize, &&PlanNode)| {
+        figures.iter().map(|figure| figure.of(node, all, mark(number)).unwrap_or_default()).collect::<Vec<_>>()
     };
-    let figures: Vec<Figure> =
-        [Figure::Estimated, Figure::Rows, Figure::Time, Figure::Share].into_iter().filter(is_there).collect();
-    let mut drawn: Vec<(String, Vec<String>)> = Vec::new();
-    let titles = figures.iter().map(|figure| figure.title().to_owned()).collect::<Vec<_>>();
-    let cells = |node: &PlanNode| figures.iter().map(|figure| figure.of(node, total, &slowest)).collect::<Vec<_>>();
+    let cells: Vec<Vec<String>> = nodes.iter().enumerate().map(cells).collect();
     let mut widths: Vec<usize> = titles.iter().map(|title| title.chars().count()).collect();
-    for node in &nodes {
-        for (own, cell) in widths.iter_mut().zip(cells(node)) {
+    for row in &cells {
+        for (own, cell) in widths.iter_mut().zip(row) {
             *own = (*own).max(cell.chars().count());
         }
     }
     let numbers: usize = widths.iter().map(|own| own + 2).sum();
     let words = width.saturating_sub(numbers).max(LEAST_WORDS);
-    branch(root, (String::new(), String::new()), words, &cells, &mut drawn);
+    let mut drawn = Vec::new();
+    branch(&statement.plan, (String::new(), String::new()), words, &mut cells.into_iter(), &mut drawn);
     if !figures.is_empty() {
         drawn.insert(0, (String::new(), titles));
     }
@@ -81,7 +79,31 @@ pub(crate) fn lines(root: &PlanNode, width: usize) -> Vec<String> {
         }
         line.trim_end().to_owned()
     };
-    drawn.iter().map(line).collect()
+    let mut all: Vec<String> = drawn.iter().map(line).collect();
+    all.extend(below(statement, summary).iter().flat_map(|text| wrapped(text, width.max(LEAST_WORDS))));
+    for (name, code) in &statement.code {
+        all.push(format!("{name}:"));
+        all.extend(code.lines().map(str::to_owned));
+    }
+    all
+}
+
+/// What stands below the tree.
+fn below(statement: &ExplainedStatement, summary: bool) -> Vec<String> {
+    let mut texts = Vec::new();
+    if summary {
+        let planning = format!("planning {}", time(statement.planning));
+        texts.push(statement.run.map_or(planning.clone(), |run| {
+            let compiling = format!("compiling {}", time(run.compiling));
+            let memory = format!("{} of memory at most", bytes(run.memory as u64));
+            [planning, compiling, format!("running {}", time(run.running)), memory].join(", ")
+        }));
+    }
+    if !statement.settings.is_empty() {
+        let settings = statement.settings.iter().map(|(name, value)| format!("{name} = {value}"));
+        texts.push(format!("settings: {}", settings.collect::<Vec<_>>().join(", ")));
+    }
+    texts
 }
 
 /// Adds a node and what is below it. `first` begins its first line, `other` those below.
@@ -89,13 +111,13 @@ fn branch(
     node: &PlanNode,
     (first, other): (String, String),
     words: usize,
-    cells: &impl Fn(&PlanNode) -> Vec<String>,
+    cells: &mut impl Iterator<Item = Vec<String>>,
     drawn: &mut Vec<(String, Vec<String>)>,
 ) {
     let below = if node.children.is_empty() { "   " } else { "│  " };
-    let texts = std::iter::once(&node.what).chain(&node.left);
+    let texts = std::iter::once(&node.what).chain(&node.notes);
     let room = words.saturating_sub(first.chars().count()).max(LEAST_WORDS / 2);
-    let mut numbers = Some(cells(node));
+    let mut numbers = cells.next();
     for (number, text) in texts.flat_map(|text| wrapped(text, room)).enumerate() {
         let begins = if number == 0 { first.clone() } else { format!("{other}{below}") };
         drawn.push((format!("{begins}{text}"), numbers.take().unwrap_or_default()));
@@ -138,32 +160,10 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// Digits in groups of three.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-fn milliseconds(time: Duration) -> String {
-    let milliseconds = time.as_secs_f64() * 1e3;
-    match milliseconds {
-        1000.0.. => format!("{:.2} s", milliseconds / 1e3),
-        10.0.. => format!("{milliseconds:.0} ms"),
-        0.1.. => format!("{milliseconds:.1} ms"),
-        _ => format!("{:.0} µs", milliseconds * 1e3),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::node::ExplainedRun;
 
     fn node(what: &str, rows: usize, micros: u64, children: Vec<PlanNode>) -> PlanNode {
         let (rows, time) = (Some(rows), Some(Duration::from_micros(micros)));
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_tree_has_branches_to_the_left_and_numbers_to_the_right() {
-        let mut root = node(
+        let mut plan = node(
             "first 10",
             10,
             90,
@@ -186,8 +186,19 @@ mod tests {
                 PlanNode::new("no rows"),
             ],
         );
-        root.left = Some("not compiled: pipelines have no such thing".to_owned());
-        let drawn = lines(&root, 64);
+        plan.notes.push("not compiled: pipelines have no such thing".to_owned());
+        let run = ExplainedRun {
+            running: Duration::from_micros(2_512_090),
+            compiling: Duration::from_micros(250),
+            memory: 1_500_000,
+        };
+        let statement = ExplainedStatement {
+            plan,
+            planning: Duration::from_micros(480),
+            run: Some(run),
+            settings: vec![("gingham.threads".to_owned(), "2".to_owned())],
+            code: Vec::new(),
+        };
         let expected = [
             "                                         rows    time      share",
             "first 10                                   10   90 µs    0 % (3)",
@@ -197,20 +208,16 @@ mod tests {
             "│  │  AND c IN (1, 2, 3, 4, 5, 6)",
             "│  └─ scan t                               99  2.50 s  100 % (1)",
             "└─ no rows",
+            "planning 0.5 ms, compiling 0.2 ms, running 2.51 s, 1.5 MB of",
+            "memory at most",
+            "settings: gingham.threads = 2",
         ];
-        assert_eq!(drawn, expected);
+        assert_eq!(lines(&statement, 64, true), expected);
     }
 
     #[test]
     fn words_are_cut_where_they_are_longer_than_a_line() {
         assert_eq!(wrapped("ab abcdefghijklmnop cd", 8), ["ab", "abcde", "fghij", "klmno", "p cd"]);
-        assert_eq!(
-            wrapped("äöü äöü", 3),
-            ["äöü", "äöü"].map(str::to_owned)[..1]
-                .iter()
-                .cloned()
-                .chain(["ä", "ö", "ü"].map(str::to_owned))
-                .collect::<Vec<_>>()
-        );
+        assert_eq!(wrapped("äöü äöü", 3), ["äöü", "ä", "ö", "ü"]);
     }
 }

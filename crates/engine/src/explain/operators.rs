@@ -1,12 +1,16 @@
 //! Operators of a physical plan in plain words. Pipelines are a node each, and their steps the nodes below.
 
-use crate::compile::{CompiledExec, ExplainedPipeline};
+use crate::compile::{CompiledExec, ExplainedPipeline, expected_rows};
 use crate::datafusion::cancellation::StoppableExec;
+use crate::datafusion::fixes::InMemory;
+use crate::datafusion::in_order::InOrderExec;
 use crate::explain::node::PlanNode;
+use crate::files::FileExec;
+use crate::recursion::RecursionExec;
 use crate::settings::Fallback;
-use crate::table::ScanExec;
+use crate::shared::SharedExec;
+use crate::table::{JoinKeysExec, ScanExec};
 use crate::words::{all, physical, plain, sort_keys};
-use datafusion::common::stats::Precision;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -17,82 +21,97 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The tree of a plan. `left` are the operators that pipelines leave to DataFusion, each with the reason.
-pub(crate) fn tree(plan: &Arc<dyn ExecutionPlan>, left: &[Fallback], has_run: bool) -> PlanNode {
-    let mut tree = node(plan, &mut left.to_vec(), has_run);
-    tree.change(&|node| node.what = plain(&node.what));
-    tree
-}
-
-fn node(plan: &Arc<dyn ExecutionPlan>, left: &mut Vec<Fallback>, has_run: bool) -> PlanNode {
-    // What hands rows on as they are is nothing that a reader of a plan looks for.
-    if let ([input], true) = (plan.children().as_slice(), hands_on(plan)) {
-        return node(input, left, has_run);
-    }
-    let (rows, time) = if has_run { seen(plan) } else { (None, None) };
-    let reason = left.iter().position(|fallback| fallback.operator == plan.name());
-    let reason = reason.map(|place| reason_in_words(left.remove(place).reason));
-    if let Some(compiled) = plan.downcast_ref::<CompiledExec>() {
-        return of_pipelines(compiled, (rows, time), left, has_run);
-    }
-    let children = plan.children().into_iter().map(|input| node(input, left, has_run)).collect();
-    PlanNode { what: what(plan), left: reason, estimated: estimated(plan), rows, time, children }
-}
-
-/// Why an operator is not compiled. That pipelines have no such operator, or none of an input, needs no more words.
-fn reason_in_words(reason: String) -> String {
-    let is_missing = reason.starts_with("pipelines have no ") && reason.ends_with("Exec");
-    if is_missing { "left to DataFusion".to_owned() } else { format!("not compiled: {}", plain(&reason)) }
-}
-
-/// Whether an operator gives its input's rows, in other batches or by other threads.
-fn hands_on(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    plan.is::<StoppableExec>()
-        || plan.is::<CoalescePartitionsExec>()
-        || plan.is::<RepartitionExec>()
-        || ["CoalesceBatchesExec", "CooperativeExec", "OutputRequirementExec"].contains(&plan.name())
-}
-
-fn seen(plan: &Arc<dyn ExecutionPlan>) -> (Option<usize>, Option<Duration>) {
-    let metrics = plan.metrics();
-    let time = metrics.as_ref().and_then(|metrics| metrics.elapsed_compute());
-    let rows = metrics.as_ref().and_then(|metrics| metrics.output_rows());
-    (rows, time.map(|nanoseconds| Duration::from_nanos(nanoseconds as u64)))
-}
-
-fn estimated(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
-    let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new()).ok()?;
-    match statistics.num_rows {
-        Precision::Exact(rows) | Precision::Inexact(rows) => Some(rows),
-        Precision::Absent => None,
-    }
-}
-
-/// Pipelines: a node each, of which the last gives the rows.
-fn of_pipelines(
-    compiled: &CompiledExec,
-    (rows, time): (Option<usize>, Option<Duration>),
-    left: &mut Vec<Fallback>,
+/// Reads plans of one statement.
+#[derive(Debug)]
+pub(crate) struct PlanReader {
+    /// The operators that pipelines leave to DataFusion, each with the reason, as far as no node has it.
+    left: Vec<Fallback>,
+    /// Whether the plans have run.
     has_run: bool,
-) -> PlanNode {
-    let pipelines = compiled.explained();
-    let own: Duration = pipelines.iter().filter_map(|pipeline| Some(pipeline.seen.as_ref()?.time)).sum();
-    let mut children: Vec<PlanNode> = pipelines.into_iter().enumerate().map(of_pipeline).collect();
-    children.reverse();
-    children.extend(compiled.given().into_iter().map(|input| node(input, left, has_run)));
-    PlanNode {
-        what: compiled.in_words(),
-        left: None,
-        estimated: estimated(compiled.fallback()),
-        rows,
-        // Its time has that of its pipelines in it.
-        time: time.filter(|_| has_run).map(|time| time.saturating_sub(own)),
-        children,
+    /// Whether operators are told that only hand rows on.
+    is_verbose: bool,
+    /// Names of shared rows whose plan was told.
+    shared: Vec<String>,
+}
+
+impl PlanReader {
+    /// Of plans that leave operators to DataFusion, and have run or not.
+    pub(crate) fn new(left: &[Fallback], has_run: bool, is_verbose: bool) -> Self {
+        Self { left: left.to_vec(), has_run, is_verbose, shared: Vec::new() }
+    }
+
+    /// The tree of a plan.
+    pub(crate) fn tree(&mut self, plan: &Arc<dyn ExecutionPlan>) -> PlanNode {
+        let mut tree = self.node(plan);
+        tree.change(&|node| node.what = plain(&node.what));
+        tree
+    }
+
+    fn node(&mut self, plan: &Arc<dyn ExecutionPlan>) -> PlanNode {
+        // What hands rows on as they are is nothing that a reader of a plan looks for.
+        if let ([input], true) = (plan.children().as_slice(), hands_on(plan) && !self.is_verbose) {
+            return self.node(input);
+        }
+        let seen = if self.has_run { SeenFigures::of(plan) } else { SeenFigures::default() };
+        if let Some(compiled) = plan.downcast_ref::<CompiledExec>() {
+            return self.of_pipelines(compiled, seen);
+        }
+        let mut notes = self.reason(plan).into_iter().collect::<Vec<_>>();
+        let mut bytes = None;
+        if let Some(scan) = plan.downcast_ref::<ScanExec>() {
+            notes.extend(scan.way_in_words(None));
+            bytes = scan.bytes_of_columns(scan.columns());
+        }
+        let mut children: Vec<PlanNode> = plan.children().into_iter().map(|input| self.node(input)).collect();
+        children.extend(self.shared(plan));
+        let SeenFigures { rows, time, memory } = seen;
+        PlanNode { what: what(plan), notes, expected: expected_rows(plan.as_ref()), rows, time, bytes, memory, children }
+    }
+
+    /// Why an operator is not compiled.
+    fn reason(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+        let place = self.left.iter().position(|fallback| fallback.operator == plan.name())?;
+        let reason = self.left.remove(place).reason;
+        // That pipelines have no such operator, or none of an input, needs no more words.
+        let is_missing = reason.starts_with("pipelines have no ") && reason.ends_with("Exec");
+        Some(if is_missing { "left to DataFusion".to_owned() } else { format!("not compiled: {}", plain(&reason)) })
+    }
+
+    /// The plan of the shared rows that an operator reads, told once.
+    fn shared(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<PlanNode> {
+        let (name, plan) = plan.downcast_ref::<SharedExec>()?.shared();
+        if self.shared.iter().any(|known| known == name) {
+            return None;
+        }
+        self.shared.push(name.to_owned());
+        Some(self.node(&plan))
+    }
+
+    /// Pipelines: a node each, of which the last gives the rows.
+    fn of_pipelines(&mut self, compiled: &CompiledExec, seen: SeenFigures) -> PlanNode {
+        let pipelines = compiled.explained();
+        let own: Duration = pipelines.iter().filter_map(|pipeline| Some(pipeline.seen.as_ref()?.time)).sum();
+        let mut children: Vec<PlanNode> = pipelines.into_iter().enumerate().map(of_pipeline).collect();
+        children.reverse();
+        children.extend(compiled.given().into_iter().map(|input| self.node(input)));
+        let memory = compiled.report().filter(|_| self.has_run).map(|report| report.memory);
+        let fell_back = self.has_run && compiled.report().is_none();
+        let notes = fell_back.then(|| "the pipelines could not answer, and DataFusion's operators did".to_owned());
+        PlanNode {
+            what: compiled.in_words(),
+            notes: notes.into_iter().collect(),
+            expected: expected_rows(compiled.fallback().as_ref()),
+            rows: seen.rows,
+            // Its time has that of its pipelines in it.
+            time: seen.time.map(|time| time.saturating_sub(own)),
+            bytes: None,
+            memory,
+            children,
+        }
     }
 }
 
@@ -100,13 +119,64 @@ fn of_pipeline((number, pipeline): (usize, ExplainedPipeline)) -> PlanNode {
     let ExplainedPipeline { steps, seen } = pipeline;
     let how = seen.as_ref().map_or_else(String::new, |seen| format!(", {}", seen.ran));
     let (rows, time) = (seen.as_ref().map(|seen| seen.rows), seen.as_ref().map(|seen| seen.time));
-    let children = steps.into_iter().rev().map(PlanNode::new).collect();
-    PlanNode { what: format!("pipeline {number}{how}"), rows, time, children, ..PlanNode::default() }
+    let read = seen.and_then(|seen| Some(seen.reads?.bytes));
+    let children = steps.into_iter().rev().map(|step| {
+        // What came past the caches is known to the byte.
+        let bytes = step.bytes.map(|about| read.unwrap_or(about));
+        PlanNode { notes: step.notes, expected: step.expected, bytes, ..PlanNode::new(step.what) }
+    });
+    PlanNode { rows, time, children: children.collect(), ..PlanNode::new(format!("pipeline {number}{how}")) }
+}
+
+/// The time that the pipelines of a plan were compiled.
+pub(crate) fn compile_time(plan: &Arc<dyn ExecutionPlan>) -> Duration {
+    let own = plan.downcast_ref::<CompiledExec>().and_then(CompiledExec::report);
+    let shared = plan.downcast_ref::<SharedExec>().map(|shared| compile_time(&shared.shared().1));
+    let inputs: Duration = plan.children().into_iter().map(compile_time).sum();
+    own.map_or(Duration::ZERO, |report| report.compile_time) + shared.unwrap_or_default() + inputs
+}
+
+/// Whether an operator gives its input's rows, in other batches or by other threads.
+fn hands_on(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<StoppableExec>()
+        || plan.is::<CoalescePartitionsExec>()
+        || plan.is::<RepartitionExec>()
+        || plan.is::<JoinKeysExec>()
+        || plan.is::<InOrderExec>()
+        || ["CoalesceBatchesExec", "CooperativeExec", "OutputRequirementExec"].contains(&plan.name())
+}
+
+/// What was seen of an operator.
+#[derive(Debug, Default)]
+struct SeenFigures {
+    rows: Option<usize>,
+    time: Option<Duration>,
+    memory: Option<usize>,
+}
+
+impl SeenFigures {
+    fn of(plan: &Arc<dyn ExecutionPlan>) -> Self {
+        let Some(metrics) = plan.metrics() else { return Self::default() };
+        let time = metrics.elapsed_compute().map(|nanoseconds| Duration::from_nanos(nanoseconds as u64));
+        // Joins and groups of DataFusion's say what they hold.
+        let held = ["build_mem_used", "peak_mem_used"].into_iter().filter_map(|name| metrics.sum_by_name(name));
+        let memory = held.map(|value| value.as_usize()).max().filter(|bytes| *bytes > 0);
+        Self { rows: metrics.output_rows(), time, memory }
+    }
 }
 
 fn what(plan: &Arc<dyn ExecutionPlan>) -> String {
     if let Some(scan) = plan.downcast_ref::<ScanExec>() {
         return scan.in_words();
+    }
+    if let Some(files) = plan.downcast_ref::<FileExec>() {
+        return files.in_words();
+    }
+    if let Some(shared) = plan.downcast_ref::<SharedExec>() {
+        return format!("rows of {}, which are computed once", shared.shared().0);
+    }
+    if let Some(recursion) = plan.downcast_ref::<RecursionExec>() {
+        return format!("{}: the first rows, then rounds until one gives none", recursion.query());
     }
     joins(plan).or_else(|| rows_of(plan)).unwrap_or_else(|| unknown(plan))
 }
@@ -114,7 +184,7 @@ fn what(plan: &Arc<dyn ExecutionPlan>) -> String {
 /// Operators with one input.
 fn rows_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        return Some(format!("filter where {}", physical(filter.predicate())));
+        return Some(format!("filter row by row where {}", physical(filter.predicate())));
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let columns = projection.expr().iter().map(|column| {
@@ -165,6 +235,9 @@ fn joins(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         let kind = join.join_type().to_string().to_lowercase();
         return Some(format!("{kind} join by {}{also}", on.collect::<Vec<_>>().join(" AND ")));
     }
+    if let Some(join) = plan.downcast_ref::<InMemory>() {
+        return joins(join.join());
+    }
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
         let on = join.filter().map_or_else(String::new, |filter| format!(" where {}", physical(filter.expression())));
         return Some(format!("{} join of all pairs{on}", join.join_type().to_string().to_lowercase()));
@@ -177,6 +250,11 @@ fn unknown(plan: &Arc<dyn ExecutionPlan>) -> String {
         "UnionExec" => "one behind the other".to_owned(),
         "PlaceholderRowExec" => "one row".to_owned(),
         "EmptyExec" => "no rows".to_owned(),
+        "CountExec" => "count what is known to be there".to_owned(),
+        "RegisteredExec" => "read rows of the program".to_owned(),
+        "RoundExec" => "rows of the round before".to_owned(),
+        "ScalarSubqueryExec" => "with the values of subqueries".to_owned(),
+        "DataSourceExec" => "read rows of the statement, or of files of columns".to_owned(),
         name => {
             let mut words = String::new();
             for letter in name.trim_end_matches("Exec").chars() {

@@ -62,6 +62,17 @@ impl FileExec {
         Self { scan, schema, tasks, limit, properties }
     }
 
+    /// The records that it reads, in words.
+    pub(crate) fn in_words(&self) -> String {
+        let files = &self.scan.files;
+        let first = files.source(0).path().display();
+        let more = if files.files() > 1 { format!(" and {} more", files.files() - 1) } else { String::new() };
+        let filter = self.scan.filter.as_ref();
+        let filter = filter.map_or_else(String::new, |filter| format!(" where {}", filter.in_words()));
+        let limit = self.limit.map_or_else(String::new, |rows| format!(", {rows} rows of a part at most"));
+        format!("read file {first}{more}{filter}{limit}")
+    }
+
     /// This one with a task for each part: read one after the other, they give the rows in the order of the files.
     pub(crate) fn by_portions(&self) -> Self {
         let tasks = self.scan.parts.len().max(1);

@@ -1,6 +1,7 @@
 //! Conditions that records are wanted by. The columns that they look at are parsed first, and the others of the wanted records alone.
 
 use crate::Result;
+use crate::words::physical;
 use crate::files::records::FileOutput;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{and_kleene, prep_null_mask_filter};
@@ -51,6 +52,11 @@ impl RecordFilter {
         }
         let schema = Arc::new(Schema::new(fields));
         Ok((!columns.is_empty()).then_some(Self { conditions: own, columns, schema }))
+    }
+
+    /// The conditions, in words.
+    pub(super) fn in_words(&self) -> String {
+        self.conditions.iter().map(physical).collect::<Vec<_>>().join(" AND ")
     }
 
     /// Numbers of the parsed columns that the conditions look at.

@@ -63,6 +63,11 @@ impl RecursionExec {
         Ok(Self { name, id, first, step: step.data, is_distinct, metrics, properties })
     }
 
+    /// The name of the query.
+    pub(crate) fn query(&self) -> &str {
+        &self.name
+    }
+
     /// The number of the rounds that the step reads.
     pub(super) fn id(&self) -> RoundId {
         self.id

@@ -25,5 +25,6 @@ mod run;
 mod step;
 
 pub(crate) use builds::BuildOnce;
+pub(crate) use exec::RecursionExec;
 pub(crate) use node::{OwnPlanner, Recursions};
 pub(crate) use round::RoundExec;

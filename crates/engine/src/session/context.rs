@@ -4,8 +4,8 @@ use crate::bind::{BoundQuery, Instead, Lookup, bind};
 use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use};
-use crate::session::{Writing, progress};
+use crate::session::{CancelToken, Explaining, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use};
+use crate::session::{Until, Writing, progress};
 use crate::shared::SharedRuns;
 use crate::sql::literals::make_plannable;
 use crate::upstream_texts::is_lost_order;
@@ -58,6 +58,8 @@ pub(crate) struct StatementContext {
     pub(crate) cancel: CancelToken,
     /// Takes the time of its planning.
     pub(crate) watch: Arc<Stopwatch>,
+    /// What EXPLAIN sees of it, when it is explained.
+    pub(crate) explaining: Option<Arc<Explaining>>,
     /// Its part in the session's transaction.
     pub(crate) transaction: Option<Arc<Use>>,
     /// Why no statement but the one that ends it can be in the session's transaction.
@@ -136,6 +138,7 @@ impl StatementContext {
             settings_number,
             cancel,
             watch,
+            explaining: None,
             transaction,
             ended,
             waited,
@@ -183,6 +186,12 @@ impl StatementContext {
     /// Whether a reference means a table that came with the statement: one that names no schema, since those have none.
     pub(crate) fn is_given(&self, reference: &TableReference) -> bool {
         !names_schema(reference) && self.tables.has(reference.table())
+    }
+
+    /// This statement as one that is explained.
+    pub(crate) fn explained(&self, until: Until) -> (Self, Arc<Explaining>) {
+        let explaining = Arc::new(Explaining::new(until, self.state.runtime_env()));
+        (Self { explaining: Some(Arc::clone(&explaining)), ..self.clone() }, explaining)
     }
 
     /// This statement, with what EXPLAIN notes of it.
@@ -328,7 +337,18 @@ impl StatementContext {
             times.optimize += optimized - begun;
             times.physical += optimized.elapsed();
         });
-        Ok(plan)
+        match &self.explaining {
+            Some(explaining) => explaining.planned(plan),
+            None => Ok(plan),
+        }
+    }
+
+    /// A plan of the statement is about to run.
+    pub(crate) fn starts(&self, plan: &Arc<dyn ExecutionPlan>) {
+        progress::watch(&self.cancel, plan);
+        if let Some(explaining) = &self.explaining {
+            explaining.started(plan);
+        }
     }
 
     /// Runs a logical plan (optimising it first) and gives its rows.
@@ -343,7 +363,7 @@ impl StatementContext {
         // EXPLAIN shows a plan, which is not run.
         if !plan.is::<ExplainExec>() {
             self.session.engine.fallbacks.count(&self.settings().fallbacks.take_new());
-            progress::watch(&self.cancel, &plan);
+            self.starts(&plan);
         }
         Ok(execute_stream(plan, self.task())?)
     }
@@ -351,7 +371,8 @@ impl StatementContext {
     /// What operators run with. It has no functions by name, hundreds of them: operators have theirs in their expressions.
     pub(crate) fn task(&self) -> Arc<TaskContext> {
         let state = &*self.state;
-        let environment = Arc::clone(state.runtime_env());
+        let environment = self.explaining.as_ref().map_or(state.runtime_env(), |explaining| explaining.environment());
+        let environment = Arc::clone(environment);
         stoppable(state.session_id().to_owned(), state.config().clone(), environment, &self.cancel)
     }
 }

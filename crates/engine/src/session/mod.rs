@@ -17,6 +17,7 @@
 //! | `settings` | SET and RESET |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel`, `progress` | cancelling, and how far a statement is |
+//! | `explaining` | what EXPLAIN sees of a statement |
 //! | `times` | how long a statement is planned |
 //! | `notices` | what statements have to say besides their results |
 
@@ -24,6 +25,7 @@ mod cancel;
 mod catalog;
 mod context;
 mod engine;
+mod explaining;
 pub(crate) mod external_files;
 mod information_schema;
 mod memory;
@@ -47,6 +49,7 @@ pub(crate) use cancel::{CancelToken, RunningStatements};
 pub use cancel::{StatementHandle, StatementProgress};
 pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
+pub(crate) use explaining::{Explaining, Until};
 pub use notices::{Notice, Notices};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};

@@ -16,6 +16,9 @@ impl StatementContext {
         store: &Arc<Store>,
         work: impl FnOnce() -> Result<R> + Send + 'static,
     ) -> Result<R> {
+        if let Some(explaining) = &self.explaining {
+            explaining.writes()?;
+        }
         if self.transaction.as_ref().is_some_and(|transaction| transaction.has_turn(&self.session, store)) {
             return blocking(work).await;
         }

@@ -14,7 +14,7 @@ pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 
 use crate::settings::parse::{
     parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_io, parse_io_depth, parse_io_unit,
-    parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
+    parse_isa, parse_machine, parse_explain_width, parse_show_code, parse_switch, parse_threads,
 };
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
@@ -77,6 +77,8 @@ pub(crate) struct Settings {
     pub(crate) auto_vacuum: bool,
     /// `gingham.show_code`: the pipeline whose code EXPLAIN ANALYZE shows.
     pub(crate) show_code: Option<usize>,
+    /// `gingham.explain_width`: columns of text that EXPLAIN's tree takes.
+    pub(crate) explain_width: usize,
     /// Notes of the statement's plans for EXPLAIN; no setting.
     pub(crate) notes: Option<Arc<PlanNotes>>,
     /// The operators that the statement's plans leave to DataFusion; no setting.
@@ -118,6 +120,7 @@ const RECORD_WORKLOAD: &str =
     "Keep what statements this session runs in gingham_workload, for gingham advise --recorded: true or false";
 const MACHINE: &str = "What plans go by: here, or reference, which is the same on every machine (2 threads, scalar kernels, fixed caches)";
 const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows: its number, or off";
+const EXPLAIN_WIDTH: &str = "Columns of text that EXPLAIN's tree takes: 40 to 1000";
 const LOCK_TIMEOUT: &str =
     "How long a statement waits for another transaction that writes, such as '10 s'; 0 is for ever";
 const IDLE_TIMEOUT: &str =
@@ -131,6 +134,8 @@ const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Unit and depth of reads past the caches unless settings say otherwise: the read-optimized paper's (section 5.3).
 const DEFAULT_READS: ReadOptions = ReadOptions { unit: 128 << 10, depth: 48 };
+/// Columns of EXPLAIN's tree unless a setting says otherwise.
+const DEFAULT_EXPLAIN_WIDTH: usize = 100;
 /// The layout of new tables unless a setting or a statement says otherwise.
 const DEFAULT_LAYOUT: &str = "column";
 
@@ -179,6 +184,7 @@ impl Settings {
             relaxed: false,
             auto_vacuum: true,
             show_code: None,
+            explain_width: DEFAULT_EXPLAIN_WIDTH,
             notes: None,
             fallbacks: Arc::default(),
         }
@@ -214,6 +220,7 @@ impl Settings {
             "auto_vacuum" => self.auto_vacuum = parse_switch(key, value)?,
             "durability" => self.relaxed = parse_durability(value)?,
             "show_code" => self.show_code = parse_show_code(value)?,
+            "explain_width" => self.explain_width = parse_explain_width(value)?,
             _ => {
                 let names: Vec<String> = self.entries().into_iter().map(|entry| entry.key).collect();
                 let full = format!("gingham.{key}");
@@ -271,6 +278,7 @@ impl ExtensionOptions for Settings {
             entry("durability", if self.relaxed { "relaxed" } else { "full" }.to_owned(), DURABILITY),
             entry("auto_vacuum", self.auto_vacuum.to_string(), AUTO_VACUUM),
             entry("show_code", self.show_code.map_or("off".to_owned(), |number| number.to_string()), SHOW_CODE),
+            entry("explain_width", self.explain_width.to_string(), EXPLAIN_WIDTH),
         ];
         let delta_rows = self.lab_delta_rows.map_or("default".to_owned(), |rows| rows.to_string());
         let is_lab = self.lab_stages.is_some();

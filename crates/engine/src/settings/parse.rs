@@ -64,6 +64,15 @@ pub(super) fn parse_durability(value: &str) -> Result<bool> {
     }
 }
 
+pub(super) fn parse_explain_width(value: &str) -> Result<usize> {
+    let wrong = || {
+        let text = format!("gingham.explain_width is a number of columns from 40 to 1000, not '{value}'");
+        Error::invalid(SqlState::InvalidParameterValue, text)
+    };
+    let width = value.trim().parse().map_err(|_| wrong())?;
+    if (40..=1000).contains(&width) { Ok(width) } else { Err(wrong()) }
+}
+
 pub(super) fn parse_show_code(value: &str) -> Result<Option<usize>> {
     match value.trim() {
         off if off.eq_ignore_ascii_case("off") => Ok(None),

@@ -12,7 +12,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
 };
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What runs the plan of shared rows, once for each run of the statement.
@@ -20,6 +20,8 @@ pub(super) struct SharedSource {
     number: u64,
     name: String,
     plan: Arc<dyn ExecutionPlan>,
+    /// The plan of the run that was begun last: runs have nothing in common.
+    run: Mutex<Option<Arc<dyn ExecutionPlan>>>,
 }
 
 impl fmt::Debug for SharedSource {
@@ -31,12 +33,20 @@ impl fmt::Debug for SharedSource {
 impl SharedSource {
     pub(super) fn new(name: String, plan: Arc<dyn ExecutionPlan>) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
-        Self { number: MADE.fetch_add(1, Ordering::Relaxed), name, plan }
+        Self { number: MADE.fetch_add(1, Ordering::Relaxed), name, plan, run: Mutex::default() }
+    }
+
+    fn run(&self) -> MutexGuard<'_, Option<Arc<dyn ExecutionPlan>>> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A reader of one part of a run's rows, which the first one that asks has made.
     fn reader(&self, part: usize, context: &TaskContext) -> Result<PartReader> {
-        let begin = |own: &Arc<TaskContext>| KeptRows::begin(&*reset_plan_states(Arc::clone(&self.plan))?, own);
+        let begin = |own: &Arc<TaskContext>| {
+            let plan = reset_plan_states(Arc::clone(&self.plan))?;
+            *self.run() = Some(Arc::clone(&plan));
+            KeptRows::begin(&*plan, own)
+        };
         Ok(PartReader::new(SharedRuns::rows(self.number, context, begin)?.part(part)?))
     }
 }
@@ -59,6 +69,12 @@ impl SharedExec {
             Boundedness::Bounded,
         );
         Self { source, columns, properties: Arc::new(properties) }
+    }
+
+    /// The name of the rows, and their plan: that of their last run, if there was one.
+    pub(crate) fn shared(&self) -> (&str, Arc<dyn ExecutionPlan>) {
+        let run = self.source.run().clone();
+        (&self.source.name, run.unwrap_or_else(|| Arc::clone(&self.source.plan)))
     }
 }
 

@@ -11,7 +11,7 @@
 //! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
-//! | `alter_design`, `copy` | statements that the parser does not know |
+//! | `alter_design`, `copy`, `explain` | statements that the parser does not know |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
@@ -24,6 +24,7 @@ pub(crate) mod column_types;
 pub(crate) mod copy;
 pub(crate) mod depth;
 pub(crate) mod dialect;
+pub(crate) mod explain;
 pub(crate) mod ignored;
 pub(crate) mod layout;
 pub(crate) mod lengths;

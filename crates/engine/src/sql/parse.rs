@@ -6,10 +6,13 @@ use crate::sql::alter_design::AlterDesign;
 use crate::sql::copy;
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::dialect::Gingham;
+use crate::sql::explain;
+use crate::sql::explain::Explain;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::places::position;
 use crate::sql::split::without_mark;
 use crate::sql::tokens::Tokens;
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::sql::{depth, refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{CopyToStatement, DFParser, DFParserBuilder, Statement as DataFusionStatement};
@@ -29,6 +32,8 @@ pub(crate) enum Statement {
     CopyFrom(Box<CopyFrom>),
     /// COPY … TO STDOUT.
     CopyOut(Box<CopyToStatement>),
+    /// EXPLAIN in a format of Gingham's.
+    Explain(Box<Explain>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
     AlterDesign(Box<AlterDesign>),
     /// One that is not offered, with the error that running it gives.
@@ -57,8 +62,20 @@ impl fmt::Display for Statement {
                 CopyPlace::Stream => write!(f, "COPY {} FROM STDIN", copy.table),
             },
             Self::CopyOut(copy) => write!(f, "COPY {} TO STDOUT", copy.source),
+            Self::Explain(explain) => write!(f, "EXPLAIN {}", explain.statement),
             Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
             Self::Refused(error) => write!(f, "({error})"),
+        }
+    }
+}
+
+impl SyntaxTree for Statement {
+    fn walk(&mut self, visitor: &mut dyn Visit) -> Result<()> {
+        match self {
+            Self::Sql(statement) => statement.walk(visitor),
+            Self::Explain(explain) => explain.statement.walk(visitor),
+            Self::CopyOut(copy) => copy.source.walk(visitor),
+            Self::CopyFrom(_) | Self::AlterDesign(_) | Self::Refused(_) => Ok(()),
         }
     }
 }
@@ -94,9 +111,7 @@ fn parse_all(sql: &str) -> Result<Vec<Statement>> {
             return Ok(statements);
         }
         let mut statement = parse_one(&mut parser)?;
-        if let Statement::Sql(statement) = &mut statement {
-            materialized.put(statement.as_mut())?;
-        }
+        materialized.put(&mut statement)?;
         statements.push(statement);
         let next = parser.parser.peek_token_ref();
         if !matches!(next.token, Token::EOF | Token::SemiColon) {
@@ -164,6 +179,9 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
     }
     if copy::starts(&parser.parser) {
         return copy::parse(&mut parser.parser);
+    }
+    if explain::starts(&parser.parser) {
+        return explain::parse(parser);
     }
     if alter_design::starts(&parser.parser) {
         let alter = alter_design::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;

@@ -78,11 +78,17 @@ impl SyntaxTree for DataFusionStatement {
         match self {
             Self::Statement(statement) => statement.walk(visitor),
             Self::Explain(explain) => explain.statement.walk(visitor),
-            Self::CopyTo(copy) => match &mut copy.source {
-                CopyToSource::Query(query) => query.walk(visitor),
-                CopyToSource::Relation(_) => Ok(()),
-            },
+            Self::CopyTo(copy) => copy.source.walk(visitor),
             Self::CreateExternalTable(_) | Self::Reset(_) => Ok(()),
+        }
+    }
+}
+
+impl SyntaxTree for CopyToSource {
+    fn walk(&mut self, visitor: &mut dyn Visit) -> Result<()> {
+        match self {
+            Self::Query(query) => query.walk(visitor),
+            Self::Relation(_) => Ok(()),
         }
     }
 }

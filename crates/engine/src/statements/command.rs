@@ -16,6 +16,7 @@ pub(crate) fn command(statement: &Statement) -> &'static str {
             DataFusionStatement::Reset(_) => "RESET",
         },
         Statement::CopyFrom(_) | Statement::CopyOut(_) => "COPY",
+        Statement::Explain(_) => "EXPLAIN",
         Statement::AlterDesign(_) => "ALTER TABLE",
         Statement::Refused(_) => "",
     }

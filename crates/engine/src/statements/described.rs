@@ -9,11 +9,10 @@ use crate::session::StatementContext;
 use crate::sql::ignored as query;
 use crate::sql::names::column_name;
 use crate::sql::parse::{Statement, query_of};
-use crate::statements::admin::prepare;
+use crate::statements::admin::{explain, prepare};
 use crate::statements::dml::values::is_default;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::format::ExplainFormat;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -98,7 +97,14 @@ fn parameter(expression: &Expr) -> Option<&str> {
 
 /// The description of a statement. Mistakes in a query are found here.
 pub(crate) async fn describe(context: &StatementContext, statement: Statement) -> Result<StatementDescription> {
-    let Statement::Sql(statement) = statement else { return Ok(StatementDescription::empty()) };
+    let statement = match statement {
+        Statement::Sql(statement) => statement,
+        Statement::Explain(explain) => {
+            let described = Box::pin(describe(context, explain.statement)).await?;
+            return Ok(StatementDescription { schema: Some(explain::schema()), ..described });
+        }
+        _ => return Ok(StatementDescription::empty()),
+    };
     match *statement {
         DataFusionStatement::Statement(statement) => of_sql(context, *statement).await,
         DataFusionStatement::Explain(explain) => {
@@ -109,11 +115,7 @@ pub(crate) async fn describe(context: &StatementContext, statement: Statement) -
                 description.note_all(&context.bind(*query, None).await?)?;
             }
             let column = |name: &str| Field::new(name, DataType::Utf8, false);
-            let schema = match explain.options.format {
-                Some(ExplainFormat::Tree) => Schema::new(vec![Field::new("plan", DataType::Utf8View, true)]),
-                _ => Schema::new(vec![column("plan_type"), column("plan")]),
-            };
-            description.schema = Some(Arc::new(schema));
+            description.schema = Some(Arc::new(Schema::new(vec![column("plan_type"), column("plan")])));
             Ok(description)
         }
         _ => Ok(StatementDescription::empty()),

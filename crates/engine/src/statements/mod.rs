@@ -31,7 +31,7 @@ use crate::session::system_tables;
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
-use crate::statements::admin::{describe, prepare, settings, show_create, transaction, vacuum};
+use crate::statements::admin::{describe, explain, explain_indent, prepare, settings, show_create, transaction, vacuum};
 use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, merge};
@@ -61,6 +61,7 @@ pub(crate) async fn run(
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
         Statement::CopyOut(_) => return Err(transfer::run::without_stream("COPY … TO STDOUT", "copy_out")),
+        Statement::Explain(statement) => return explain::run(context, *statement, parameters).await,
         Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
@@ -68,7 +69,7 @@ pub(crate) async fn run(
         DataFusionStatement::Statement(statement) => run_sql(context, *statement, parameters).await,
         DataFusionStatement::CreateExternalTable(statement) => external::create(context, statement).await,
         DataFusionStatement::CopyTo(statement) => transfer::run::to(context, statement, parameters).await,
-        DataFusionStatement::Explain(statement) => describe::run_explain(context, statement, parameters).await,
+        DataFusionStatement::Explain(statement) => explain_indent::run(context, statement, parameters).await,
         statement @ DataFusionStatement::Reset(_) => settings::variable(context, statement).await,
     }
 }

@@ -17,19 +17,20 @@ pub(crate) async fn named_tables(
     statement: &mut Statement,
     exists: bool,
 ) -> Result<Vec<String>> {
-    let Statement::Sql(statement) = statement else { return Ok(Vec::new()) };
     let mut named = NamedRelations::default();
     // Their names are no members of a FROM.
-    match statement.as_ref() {
-        DataFusionStatement::CopyTo(CopyToStatement { source: CopyToSource::Relation(name), .. }) => named.name(name),
-        DataFusionStatement::Statement(tree) => {
-            if let Sql::ExplainTable { table_name, .. } = tree.as_ref() {
-                named.name(table_name);
+    if let Statement::Sql(statement) = statement {
+        match statement.as_ref() {
+            DataFusionStatement::CopyTo(CopyToStatement { source: CopyToSource::Relation(name), .. }) => named.name(name),
+            DataFusionStatement::Statement(tree) => {
+                if let Sql::ExplainTable { table_name, .. } = tree.as_ref() {
+                    named.name(table_name);
+                }
             }
+            _ => {}
         }
-        _ => {}
     }
-    statement.as_mut().walk(&mut named)?;
+    statement.walk(&mut named)?;
     let mut found = Vec::new();
     for name in named.tables {
         let folded = fold(&name);

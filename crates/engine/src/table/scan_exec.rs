@@ -338,13 +338,35 @@ impl ScanExec {
 
     /// The records that it reads, in words.
     pub(crate) fn in_words(&self) -> String {
-        let ScanShape { table, filters, scan, .. } = &*self.shape;
+        let ScanShape { table, filters, .. } = &*self.shape;
         let conditions = filters.iter().map(logical).collect::<Vec<_>>().join(" AND ");
         let conditions = if conditions.is_empty() { conditions } else { format!(" where {conditions}") };
         let first = self.fetch.map_or_else(String::new, |rows| format!(", {rows} rows at most"));
+        format!("scan {}{conditions}{first}", table.definition.name)
+    }
+
+    /// How the records are found, in words: the zones that zone maps leave, and the parts of the predicate that are evaluated on
+    /// codes, in their order. `run` is the scan of a run, when there was one.
+    pub(crate) fn way_in_words(&self, run: Option<&TableScan>) -> Vec<String> {
+        let last = self.rounds.last_scan();
+        let scan = run.or(last.as_deref()).unwrap_or(&self.shape.scan);
         let all = scan.morsels() + scan.skipped();
-        let zones = if scan.skipped() > 0 { format!(", {} of {all} zones", scan.morsels()) } else { String::new() };
-        format!("scan {}{conditions}{first}{zones}", table.definition.name)
+        let zones = format!("zone maps leave {} of {all} zones", scan.morsels());
+        let order = scan.order().map(|order| order.split("; ").next().unwrap_or_default().replace('%', " %"));
+        let on_codes = order.map(|order| format!("on codes, with the share that passes: {order}"));
+        (scan.skipped() > 0).then_some(zones).into_iter().chain(on_codes).collect()
+    }
+
+    /// Bytes that the columns take in memory in the zones that are read, about; `None` of records in pages.
+    pub(crate) fn bytes_of_columns(&self, columns: &[ColumnId]) -> Option<u64> {
+        let ScanShape { table, scan, .. } = &*self.shape;
+        if table.heap.is_some() {
+            return None;
+        }
+        let parts = table.segments.iter().chain(&table.delta);
+        let bytes = parts.flat_map(|part| columns.iter().filter_map(|column| Some(part.column(*column)?.native_bytes)));
+        let zones = (scan.morsels() + scan.skipped()).max(1) as f64;
+        Some((bytes.sum::<u64>() as f64 * scan.morsels() as f64 / zones) as u64)
     }
 
     fn partitions(&self) -> usize {

@@ -26,7 +26,7 @@ pub(crate) fn shop(connection: &Connection) {
 }
 
 pub(crate) fn plan(connection: &Connection, sql: &str) -> String {
-    rows(connection, &format!("EXPLAIN {sql}")).join("\n")
+    rows(connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n")
 }
 
 /// Queries that are pipelines, as far as their joins go, with a part of how EXPLAIN tells it.
@@ -310,7 +310,7 @@ fn more_rows_than_there_is_memory_for_are_left_to_operators_that_spill() {
     let sql =
         "SELECT count(*), sum(s) FROM (SELECT a.v, b.w, count(*) AS s FROM a JOIN b ON a.k = b.k GROUP BY a.v, b.w)";
     assert_eq!(rows(&connection, sql), ["1800000|1800000"]);
-    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
     assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
 }
 

@@ -133,7 +133,7 @@ fn a_pipeline_ends_when_its_rows_suffice() {
         assert!(found.iter().all(|row| all.contains(row)), "{found:?}");
     });
     connection.execute("SET gingham.threads = 1").expect("a setting");
-    let text = rows(&connection, &format!("EXPLAIN ANALYZE {limited}")).join("\n");
+    let text = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {limited}")).join("\n");
     let given = counted(&text, "pipeline1_rows=").unwrap_or_else(|| panic!("{text}"));
     // A vector's worth, of 395,000.
     assert!((9.0..4100.0).contains(&given), "{text}");
@@ -190,7 +190,7 @@ fn what_is_left_to_operators_is_in_order_too() {
         let expected = by_datafusion(&connection, &sql);
         each_way(&connection, |_| {
             assert_eq!(rows(&connection, &sql), expected, "{sql}");
-            let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+            let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
             assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
         });
     }

@@ -173,7 +173,7 @@ fn changes(table: &str) -> Vec<String> {
         format!("ALTER TABLE {table} SET (layout = 'row')"),
         format!("OPTIMIZE {table}"),
         format!("CREATE VIEW w AS SELECT * FROM {table}"),
-        format!("EXPLAIN SELECT * FROM {table}"),
+        format!("EXPLAIN FORMAT indent SELECT * FROM {table}"),
         format!("DESCRIBE {table}"),
     ]
 }

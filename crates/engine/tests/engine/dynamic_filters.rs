@@ -12,7 +12,7 @@ fn connect() -> Connection {
 
 /// `name` of the scan of `table` in the metrics of a query.
 fn metric(connection: &Connection, sql: &str, table: &str, name: &str) -> usize {
-    let analyzed = rows(connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let analyzed = rows(connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
     let scan = analyzed.lines().find(|line| line.contains(&format!("table={table},"))).expect("a scan of the table");
     let (_, rest) = scan.split_once(&format!("{name}=")).unwrap_or_else(|| panic!("no {name} in {scan}"));
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -146,7 +146,7 @@ fn keys_of_a_whole_table_are_gathered_only_where_they_rule_something_out() {
                  FROM generate_series(0, 199999)",
         )
         .expect("tables");
-    let gathers = |sql: &str| rows(&connection, &format!("EXPLAIN {sql}")).join("\n").contains("JoinKeysExec");
+    let gathers = |sql: &str| rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n").contains("JoinKeysExec");
     let all = "SELECT count(*), sum(v) FROM sales JOIN parts ON sales.part = parts.id";
     assert!(!gathers(all), "each part has sales");
     assert_eq!(rows(&connection, all), ["200000|19999900000"]);

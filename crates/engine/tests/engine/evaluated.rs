@@ -180,7 +180,7 @@ fn memory_for_strings_is_asked_for() {
         )
         .expect("a table and settings");
     let sql = "SELECT count(*), sum(n) FROM (SELECT s, count(*) AS n FROM s GROUP BY s)";
-    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
     assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
     assert_eq!(rows(&connection, sql), ["150000|300000"]);
 }

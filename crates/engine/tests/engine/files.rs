@@ -164,7 +164,7 @@ fn files_are_left_out_by_folders_and_names() {
     }
     let all = format!("read_csv('{}/', filename = true)", folder.path().display());
     let read = |condition: &str| {
-        let plan = rows(&connection, &format!("EXPLAIN SELECT n FROM {all} WHERE {condition}")).join("\n");
+        let plan = rows(&connection, &format!("EXPLAIN FORMAT indent SELECT n FROM {all} WHERE {condition}")).join("\n");
         let parts = plan.split("parts=").nth(1).and_then(|rest| rest.split(',').next()).map(str::to_owned);
         (parts.unwrap_or(plan), rows(&connection, &format!("SELECT n, m FROM {all} WHERE {condition} ORDER BY 1, 2")))
     };
@@ -196,7 +196,7 @@ fn records_are_left_out_before_their_columns_are_parsed() {
     let wanted = format!(
         "SELECT id, n, s, d, (x + 0)::INT FROM {read} WHERE s LIKE 'say%' AND id BETWEEN 100 AND 104 AND d IS NOT NULL"
     );
-    let plan = rows(&connection, &format!("EXPLAIN {wanted}")).join("\n");
+    let plan = rows(&connection, &format!("EXPLAIN FORMAT indent {wanted}")).join("\n");
     assert!(plan.contains("filter=") && plan.contains("s@"), "{plan}");
     let line = |row: usize| format!("{row}|{}|say \"t{row}\"|2024-01-{:02}|0", row % 100, row % 28 + 1);
     assert_eq!(rows(&connection, &wanted), [100, 101, 102, 104].map(line));

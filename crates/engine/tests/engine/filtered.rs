@@ -72,7 +72,7 @@ fn rows_come_as_they_are_found() {
     drop(first);
     assert!(second.next().is_some());
     assert_eq!(rows(&connection, sql).len(), all);
-    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
     assert!(analyzed.contains(&format!("output_rows={all},")), "{analyzed}");
     assert!(analyzed.contains("records=200.0 K"), "{analyzed}");
 }

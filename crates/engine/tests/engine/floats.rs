@@ -4,7 +4,7 @@ use crate::{by_datafusion, connect, rows};
 use gingham::Connection;
 
 fn explain(connection: &Connection, sql: &str) -> String {
-    rows(connection, &format!("EXPLAIN {sql}")).join("\n")
+    rows(connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n")
 }
 
 /// Each mode with several numbers of threads; the answers, which must all be the same to the last digit.
@@ -58,7 +58,7 @@ fn what_can_not_be_summed_exactly_is_left() {
              CREATE TABLE odd (x DOUBLE); INSERT INTO odd VALUES (1), ('NaN'), ('inf')",
         )
         .expect("tables");
-    let analyzed = rows(&connection, "EXPLAIN ANALYZE SELECT sum(x) FROM wide").join("\n");
+    let analyzed = rows(&connection, "EXPLAIN ANALYZE FORMAT indent SELECT sum(x) FROM wide").join("\n");
     assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
     // A small group keeps its digits beside a large one.
     let groups = rows(&connection, "SELECT i % 2, sum(x) FROM wide GROUP BY i % 2 ORDER BY 1");
@@ -107,7 +107,7 @@ fn integers_divide_as_sql_says_and_by_zero_is_an_error() {
         )
         .expect("a table");
     let sql = "SELECT sum(a / b), sum(a % b), sum(b / c), count(a % c) FROM d WHERE b <> 0";
-    let found = rows(&connection, &format!("EXPLAIN {sql}")).join("\n");
+    let found = rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n");
     assert!(found.contains("CompiledExec"), "{found}");
     let expected = by_datafusion(&connection, sql);
     assert_eq!(answer_of(&connection, sql), expected);

@@ -110,7 +110,7 @@ fn rows_that_are_too_many_are_left_to_operators() {
     connection.execute("CREATE TABLE few AS SELECT value AS v FROM generate_series(1, 100)").expect("a table");
     let sql = "SELECT count(*), sum(g.value) FROM generate_series(1, 4000000) g JOIN few f ON g.value % 1000 = f.v";
     assert!(plan(&connection, sql).contains("given"), "{}", plan(&connection, sql));
-    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
     assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
     assert_eq!(rows(&connection, sql).len(), 1);
 }

@@ -32,7 +32,7 @@ fn pipelines_read_pages_in_every_mode() {
             let expected = by_datafusion(&connection, sql);
             for mode in ["fused", "staged", "vectorized", "interpreted"] {
                 connection.execute(&format!("SET gingham.execution = '{mode}'")).expect("a mode");
-                let plan = rows(&connection, &format!("EXPLAIN {sql}")).join("\n");
+                let plan = rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n");
                 assert!(plan.contains("CompiledExec"), "{layout}, {mode}, {sql}: {plan}");
                 assert_eq!(rows(&connection, sql), expected, "{layout}, {mode}: {sql}");
             }
@@ -47,7 +47,7 @@ fn records_are_exactly_counted_and_zones_that_bounds_rule_out_are_not_read() {
         numbers(&connection, layout);
         assert_eq!(rows(&connection, "SELECT count(*) FROM n"), ["36000"]);
         assert_eq!(rows(&connection, "SELECT rows FROM gingham_tables"), ["36000"]);
-        let plan = rows(&connection, "EXPLAIN SELECT v FROM n WHERE v > 40000").join("\n");
+        let plan = rows(&connection, "EXPLAIN FORMAT indent SELECT v FROM n WHERE v > 40000").join("\n");
         assert!(plan.contains("zones=0 of "), "{layout}: {plan}");
     }
 }

@@ -28,7 +28,7 @@ fn answer(connection: &Connection, sql: &str) -> Vec<String> {
     let expected = rows(connection, sql);
     for execution in ["fused", "staged", "vectorized", "interpreted", "auto"] {
         set(execution);
-        let plan = rows(connection, &format!("EXPLAIN {sql}")).join("\n");
+        let plan = rows(connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n");
         assert!(plan.contains("CompiledExec"), "{sql}: {plan}");
         assert_eq!(rows(connection, sql), expected, "{execution}: {sql}");
     }
@@ -109,7 +109,7 @@ fn empty_tables_and_those_of_few_records() {
     assert_eq!(answer(&connection, sql), ["2|ax|2000|3"]);
     // Evaluating an expression for each day of three years would cost more than three records do.
     insert("('b', '2003-01-01', 1)");
-    let plan = rows(&connection, "EXPLAIN SELECT max(extract(year FROM d)) FROM e").join("\n");
+    let plan = rows(&connection, "EXPLAIN FORMAT indent SELECT max(extract(year FROM d)) FROM e").join("\n");
     assert!(plan.contains("scan 0, evaluate 1, aggregate"), "{plan}");
 }
 
@@ -122,10 +122,10 @@ fn what_gives_floats_or_much_text_is_evaluated_as_records_come_and_what_fails_fo
         "SELECT priority || number, count(*) FROM o GROUP BY 1",
         "SELECT repeat(priority, 300000), count(*) FROM o GROUP BY 1",
     ] {
-        let plan = rows(&connection, &format!("EXPLAIN {sql}")).join("\n");
+        let plan = rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n");
         assert!(plan.contains("scan 0, evaluate 1"), "{sql}: {plan}");
     }
-    let plan = rows(&connection, "EXPLAIN SELECT count(*), random() < 2 FROM o GROUP BY 2").join("\n");
+    let plan = rows(&connection, "EXPLAIN FORMAT indent SELECT count(*), random() < 2 FROM o GROUP BY 2").join("\n");
     assert!(!plan.contains("CompiledExec"), "{plan}");
     assert_eq!(rows(&connection, "SELECT sum(100 / number) FROM o WHERE number > 0"), ["1526764"]);
     assert!(failure(&connection, "SELECT sum(100 / number) FROM o").to_string().contains("by zero"));

@@ -313,7 +313,7 @@ fn join_keys_filter_the_other_scan() {
             assert_eq!(ours(&connection, sql), Ok(vec![expected.to_string()]), "{sql} with {settings}");
         }
         connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
-        let analyzed = crate::rows(&connection, &format!("EXPLAIN ANALYZE {}", queries[0].0)).join("\n");
+        let analyzed = crate::rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {}", queries[0].0)).join("\n");
         connection.execute("SET gingham.execution = 'auto'").expect("a setting");
         let scan = analyzed.lines().find(|line| line.contains("table=big")).expect("the scan of big");
         assert!(scan.contains("output_rows=3,"), "the scan gives the records that have a partner only: {scan}");

@@ -4,7 +4,7 @@ use crate::{by_datafusion, connect, each_way, failure, rows};
 use gingham::{Connection, Database, DatabaseOptions, Error};
 
 fn explain(connection: &Connection, sql: &str) -> String {
-    rows(connection, &format!("EXPLAIN {sql}")).join("\n")
+    rows(connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n")
 }
 
 /// 300,000 records: enough for generated code.
@@ -60,18 +60,18 @@ fn explain_tells_what_is_left_and_why() {
         ("SELECT k, avg(sqrt(v)) FROM n GROUP BY ROLLUP (k)", "grouping sets"),
         ("SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)", "pipelines have no GlobalLimitExec"),
     ] {
-        let found = left(&format!("EXPLAIN {sql}"));
+        let found = left(&format!("EXPLAIN FORMAT indent {sql}"));
         assert!(found.contains("AggregateExec") && found.contains(why), "{sql}: {found}");
     }
     // The reason stands at the operator that it is about, once.
-    let found = left("EXPLAIN SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY v) AS r FROM n)");
+    let found = left("EXPLAIN FORMAT indent SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY v) AS r FROM n)");
     assert!(found.starts_with("left_to_datafusion|BoundedWindowAggExec: "), "{found}");
     assert!(
         found.ends_with("pipelines have no BoundedWindowAggExec") && !found.contains("AggregateExec: mode"),
         "{found}"
     );
-    assert!(left("EXPLAIN ANALYZE SELECT median(v) FROM n").contains("median"));
-    assert_eq!(left("EXPLAIN SELECT sum(v) FROM n"), "");
+    assert!(left("EXPLAIN ANALYZE FORMAT indent SELECT median(v) FROM n").contains("median"));
+    assert_eq!(left("EXPLAIN FORMAT indent SELECT sum(v) FROM n"), "");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn explain_analyze_tells_what_was_compiled() {
     numbers(&connection);
     let analyzed = |execution: &str| {
         connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
-        rows(&connection, "EXPLAIN ANALYZE SELECT k, sum(v) FROM n GROUP BY k").join("\n")
+        rows(&connection, "EXPLAIN ANALYZE FORMAT indent SELECT k, sum(v) FROM n GROUP BY k").join("\n")
     };
     for execution in ["auto", "fused", "staged", "vectorized"] {
         let text = analyzed(execution);
@@ -100,7 +100,7 @@ fn explain_analyze_tells_what_was_compiled() {
     connection
         .execute("SET gingham.execution = 'auto'; CREATE TABLE few AS SELECT * FROM n WHERE v < 100")
         .expect("a table");
-    let text = rows(&connection, "EXPLAIN ANALYZE SELECT k, sum(v) FROM few GROUP BY k").join("\n");
+    let text = rows(&connection, "EXPLAIN ANALYZE FORMAT indent SELECT k, sum(v) FROM few GROUP BY k").join("\n");
     assert!(text.contains("loops=0"), "99 records are interpreted: {text}");
 }
 
@@ -113,7 +113,7 @@ fn pipelines_are_cut_as_the_mode_says() {
     connection.execute("CREATE TABLE b AS SELECT v * 3 AS v, k FROM n WHERE v < 1000; OPTIMIZE b").expect("a table");
     let analyzed = |execution: &str, sql: &str| {
         connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
-        rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n")
+        rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n")
     };
     let sql = "SELECT n.s, count(*), sum(b.k) FROM n JOIN b ON n.v = b.v WHERE n.k > 2 AND n.d < 50 AND n.k + b.k < 9 GROUP BY n.s";
     for (execution, stages) in [("fused", 1), ("staged", 3), ("vectorized", 4)] {
@@ -150,7 +150,7 @@ fn choices_go_by_the_sizes_that_a_run_meets() {
     // What is said before a run is the same, whatever the run will meet.
     assert_eq!(open(9), choices);
     for (k, table, left) in [(1, "hash32", "10.00 K"), (9, "array", "90.00 K")] {
-        let text = rows(&connection, &format!("EXPLAIN ANALYZE {}", sql(k))).join("\n");
+        let text = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {}", sql(k))).join("\n");
         assert!(text.contains(&format!("pipeline0_rows_{table}={left}")), "{text}");
         assert!(text.contains(&format!("pipeline0_{table}_span=")), "{text}");
     }
@@ -161,7 +161,7 @@ fn code_of_a_pipeline_is_shown_when_asked_for() {
     let connection = connect();
     numbers(&connection);
     connection.execute("SET gingham.execution = 'staged'").expect("a setting");
-    let sql = "EXPLAIN ANALYZE SELECT k, sum(v) FROM n WHERE k > 2 GROUP BY k";
+    let sql = "EXPLAIN ANALYZE FORMAT indent SELECT k, sum(v) FROM n WHERE k > 2 GROUP BY k";
     let told = || rows(&connection, sql).join("\n");
     assert!(!told().contains("code_of_pipeline"));
     connection.execute("SET gingham.show_code = 0").expect("a setting");
@@ -229,7 +229,7 @@ fn without_memory_for_its_groups_a_query_goes_on_otherwise() {
     let sql = "SELECT count(*), sum(c), max(a), max(b), max(e) <= max(f) FROM (SELECT v * 16 AS g, d, k, count(*) AS c, sum(v) AS a, max(v) AS b,
          min(wide) AS e, sum(wide) AS f FROM n GROUP BY v * 16, d, k)";
     assert_eq!(rows(&connection, sql), ["300000|300000|300000|300000|true"]);
-    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
     assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
 }
 

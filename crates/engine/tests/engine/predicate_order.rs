@@ -33,10 +33,10 @@ fn explain_shows_what_was_expected_and_what_was_seen() {
         let connection = skewed(layout);
         connection.execute("SET gingham.threads = 1").expect("a setting");
         let sql = "SELECT count(*) FROM skewed WHERE a < 1000 AND b >= 1000";
-        assert_eq!(order(&connection, "EXPLAIN", sql), None, "nothing was read, and costs differ between machines");
-        let expected = order(&connection, "EXPLAIN VERBOSE", sql).expect("an order");
+        assert_eq!(order(&connection, "EXPLAIN FORMAT indent", sql), None, "nothing was read, and costs differ between machines");
+        let expected = order(&connection, "EXPLAIN VERBOSE FORMAT indent", sql).expect("an order");
         assert!(expected.contains("a 1.7%") && expected.contains("b 89.5%"), "{layout}: {expected}");
-        let seen = order(&connection, "EXPLAIN ANALYZE", sql).expect("an order");
+        let seen = order(&connection, "EXPLAIN ANALYZE FORMAT indent", sql).expect("an order");
         assert!(seen.contains("b 89.5% (seen 1.0%)") && seen.contains("a 1.7% (seen "), "{layout}: {seen}");
         // Whether another order is worth it depends on this machine's costs.
         assert_eq!(rows(&connection, sql), ["4000"], "{layout}");
@@ -53,14 +53,14 @@ fn a_wrong_order_of_costly_tests_is_changed_while_the_query_runs() {
                SET gingham.threads = 1";
     connection.execute(sql).expect("a table");
     let sql = "SELECT count(*) FROM texts WHERE a LIKE '%rare%' AND b LIKE '%rare%'";
-    let expected = order(&connection, "EXPLAIN VERBOSE", sql).expect("an order");
+    let expected = order(&connection, "EXPLAIN VERBOSE FORMAT indent", sql).expect("an order");
     assert_eq!(expected, "a 30.0% AND b 30.0%; way=column_first", "of strings nothing is known");
-    let seen = order(&connection, "EXPLAIN ANALYZE", sql).expect("an order");
+    let seen = order(&connection, "EXPLAIN ANALYZE FORMAT indent", sql).expect("an order");
     assert!(seen.starts_with("b 30.0% (seen 1.0%) AND a 30.0% (seen 9"), "{seen}");
     assert!(seen.ends_with("way=column_first; reordered=1"), "{seen}");
     assert_eq!(rows(&connection, sql), ["3000"]);
     let either = "SELECT count(*) FROM texts WHERE b LIKE '%rare%' OR a LIKE '%rare%'";
-    let seen = order(&connection, "EXPLAIN ANALYZE", either).expect("an order");
+    let seen = order(&connection, "EXPLAIN ANALYZE FORMAT indent", either).expect("an order");
     assert!(seen.starts_with("a 30.0% (seen 99.0%) OR b "), "{seen}");
     assert_eq!(rows(&connection, either), ["297000"]);
 }
@@ -80,8 +80,8 @@ fn what_one_run_learns_a_later_one_of_the_same_plan_starts_with() {
 fn a_single_condition_shows_what_it_lets_through() {
     let connection = skewed("byteslice");
     let sql = "SELECT count(*) FROM skewed WHERE c = 3";
-    let seen = order(&connection, "EXPLAIN ANALYZE", sql).expect("an order");
+    let seen = order(&connection, "EXPLAIN ANALYZE FORMAT indent", sql).expect("an order");
     assert_eq!(seen, "c 10.0% (seen 10.0%)");
     let all = "SELECT count(*) FROM skewed WHERE c <= 9";
-    assert_eq!(order(&connection, "EXPLAIN ANALYZE", all), None, "zone maps decide it");
+    assert_eq!(order(&connection, "EXPLAIN ANALYZE FORMAT indent", all), None, "zone maps decide it");
 }

@@ -103,7 +103,7 @@ fn types_and_schemas_are_told_before_it_runs() {
         ("EXECUTE found($2, $1)", vec![int.clone(), text.clone()], vec!["b"]),
         ("CREATE TABLE u (x INT)", vec![], vec![]),
         ("BEGIN", vec![], vec![]),
-        ("EXPLAIN SELECT a FROM t WHERE a = $1", vec![int], vec!["plan_type", "plan"]),
+        ("EXPLAIN FORMAT indent SELECT a FROM t WHERE a = $1", vec![int], vec!["plan_type", "plan"]),
     ] {
         let prepared = connection.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         assert_eq!(prepared.parameter_types(), types, "{sql}");

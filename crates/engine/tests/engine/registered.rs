@@ -79,7 +79,7 @@ fn a_stream_is_read_once() {
     };
     connection.register_stream("s", reader()).unwrap();
     // Planning does not read it.
-    connection.execute("EXPLAIN SELECT * FROM s").unwrap();
+    connection.execute("EXPLAIN FORMAT indent SELECT * FROM s").unwrap();
     assert_eq!(connection.prepare("SELECT * FROM s").unwrap().schema().unwrap().fields().len(), 2);
     assert_eq!(one(&connection, "SELECT sum(n) FROM s"), ScalarValue::Decimal128(Some(99_999 * 100_000 / 2), 38, 0));
     let error = connection.execute("SELECT count(*) FROM s").unwrap_err();

@@ -55,7 +55,7 @@ fn a_delta_leaves_groups_in_the_order_of_the_records_their_windows() {
     let connection = connect();
     table(&connection);
     for query in &QUERIES[..3] {
-        let explained = rows(&connection, &format!("EXPLAIN ANALYZE {query}")).join("\n");
+        let explained = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {query}")).join("\n");
         assert!(explained.contains("groups_array_a_morsel"), "{query}: {explained}");
     }
 }

@@ -41,7 +41,7 @@ fn an_error_in_them_is_told_by_its_words() {
 
 /// The number of lines that a query's plans take: a measure of the work of planning it.
 fn plan_lines(connection: &gingham::Connection, sql: &str) -> usize {
-    rows(connection, &format!("EXPLAIN {sql}")).iter().map(|row| row.lines().count()).sum()
+    rows(connection, &format!("EXPLAIN FORMAT indent {sql}")).iter().map(|row| row.lines().count()).sum()
 }
 
 /// Each names the one before twice, so that naming them all out would double with each.

@@ -132,7 +132,7 @@ fn zones_without_any_of_the_first_are_not_looked_at() {
         ("SELECT t FROM z ORDER BY b NULLS LAST LIMIT 3", 80_000),
         ("SELECT t FROM z ORDER BY s LIMIT 3", 80_000),
     ] {
-        let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+        let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
         let (_, records) = analyzed.split_once("records=").unwrap_or_else(|| panic!("{analyzed}"));
         let records: String = records.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
         let unit = if analyzed.contains(&format!("records={records} K")) { 1000.0 } else { 1.0 };
@@ -177,11 +177,11 @@ fn what_memory_has_no_room_for_is_sorted_as_without_pipelines() {
         .expect("a table");
     let sql = "SELECT a, b FROM many ORDER BY b, a";
     let expected = by_datafusion(&connection, sql);
-    let roomy = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let roomy = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
     assert!(!roomy.contains("left_to_datafusion=1"), "{roomy}");
     connection.execute("SET gingham.threads = 1; SET gingham.memory_limit = '20MB'").expect("a setting");
     assert!(rows(&connection, sql) == expected);
-    let tight = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let tight = rows(&connection, &format!("EXPLAIN ANALYZE FORMAT indent {sql}")).join("\n");
     assert!(tight.contains("left_to_datafusion=1"), "{tight}");
 }
 

@@ -154,8 +154,8 @@ fn every_kind_of_statement_reads_them() {
     assert_eq!(own.execute("CREATE TABLE frame AS SELECT n * 2 AS n FROM frame").unwrap(), 3);
     assert_eq!(rows(&connection, "SELECT sum(n) FROM frame"), ["12"]);
     assert_eq!(rows(&own, "SELECT sum(n) FROM frame"), ["6"]);
-    assert!(rows(&own, "EXPLAIN SELECT sum(n) FROM frame").concat().contains("RegisteredExec"));
-    assert!(rows(&own, "EXPLAIN ANALYZE SELECT sum(n) FROM frame").concat().contains("RegisteredExec"));
+    assert!(rows(&own, "EXPLAIN FORMAT indent SELECT sum(n) FROM frame").concat().contains("RegisteredExec"));
+    assert!(rows(&own, "EXPLAIN ANALYZE FORMAT indent SELECT sum(n) FROM frame").concat().contains("RegisteredExec"));
     assert!(rows(&with(&connection, "single", &[1]), "DESCRIBE single")[0].starts_with("n|BIGINT"));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("frame.csv");

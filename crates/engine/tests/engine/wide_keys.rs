@@ -67,7 +67,7 @@ fn many_rows_are_joined_by_several_words() {
     ];
     for (on, expected) in joins {
         let sql = format!("SELECT count(*), sum(x.id) FROM wide x JOIN wide y ON {on} WHERE y.id < {GROUPS}");
-        let plan = rows(&connection, &format!("EXPLAIN {sql}")).join("\n");
+        let plan = rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n");
         assert!(!plan.contains("left_to_datafusion"), "{on}: {plan}");
         for (execution, threads) in [("staged", 1), ("auto", 2), ("fused", 1), ("interpreted", 3)] {
             let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");

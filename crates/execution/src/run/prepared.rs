@@ -97,6 +97,8 @@ pub struct Report {
     pub code_bytes: usize,
     /// Time that compiling took.
     pub compile_time: Duration,
+    /// Bytes of memory that the query held at most, as far as who runs it says so.
+    pub memory: usize,
     /// By pipeline, the last one's included.
     pub pipelines: Vec<PipelineReport>,
 }
@@ -108,13 +110,16 @@ impl Report {
         self.loops = self.loops.max(other.loops);
         self.code_bytes = self.code_bytes.max(other.code_bytes);
         self.compile_time = self.compile_time.max(other.compile_time);
+        self.memory = self.memory.max(other.memory);
         if self.pipelines.is_empty() {
             self.pipelines = other.pipelines;
             return;
         }
         for (own, other) in self.pipelines.iter_mut().zip(other.pipelines) {
             let (time, rows) = (own.time + other.time, own.rows + other.rows);
-            *own = PipelineReport { time, rows, ..other };
+            // Of one scan, whose times go on from run to run.
+            let reads = other.reads.or(own.reads.take());
+            *own = PipelineReport { time, rows, reads, ..other };
         }
     }
 }

@@ -53,13 +53,18 @@ struct OwnContext(Arc<TaskContext>);
 
 /// A join without files. To whoever looks at the plan it is the join.
 #[derive(Debug)]
-struct InMemory {
+pub(crate) struct InMemory {
     /// Over inputs that are run in the statement's context.
     join: Arc<dyn ExecutionPlan>,
     inputs: Vec<Arc<dyn ExecutionPlan>>,
 }
 
 impl InMemory {
+    /// The join.
+    pub(crate) fn join(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.join
+    }
+
     fn over(
         join: Arc<dyn ExecutionPlan>,
         inputs: Vec<Arc<dyn ExecutionPlan>>,

@@ -32,7 +32,7 @@ mod zeros_in_lists;
 pub(crate) use constant_regressions::ConstantRegressions;
 pub(crate) use equal_functions::EqualFunctions;
 pub(crate) use equal_windows::EqualWindows;
-pub(crate) use joins_in_memory::JoinsInMemory;
+pub(crate) use joins_in_memory::{InMemory, JoinsInMemory};
 pub(crate) use lists_of_columns::ListsOfColumns;
 pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use ordered_strings::OrderedStrings;

@@ -1,26 +1,21 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
-//! works does not hide the rest. EXPLAIN is DataFusion's, with what is noted of pipelines.
+//! works does not hide the rest.
 
-use crate::explain;
 use crate::session::system_tables::ColumnRow;
 use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored as query;
 use crate::sql::names::unsupported;
-use crate::statements::{Statement, is_view, parse_single, table_reference};
+use crate::statements::{is_view, table_reference};
 use crate::type_name::type_name;
 use crate::{Error, Result};
-use arrow::array::{ArrayRef, RecordBatch, StringArray, StringViewArray};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
+use arrow::datatypes::Schema;
 use datafusion::catalog::SchemaProvider;
-use datafusion::common::format::ExplainFormat;
-use datafusion::common::{ParamValues, TableReference};
-use datafusion::logical_expr::{Analyze, Explain, LogicalPlan, PlanType, ToStringifiedPlan};
+use datafusion::common::TableReference;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::sql::parser::{ExplainStatement, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{
-    Query, ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
+    ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
 };
-use futures::StreamExt;
 use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{DEFAULT_SCHEMA, SqlState};
 use std::sync::Arc;
@@ -160,112 +155,7 @@ pub(crate) fn rows<const N: usize>(names: [&str; N], values: &[[Option<String>; 
     Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema, batches))))
 }
 
-/// Runs EXPLAIN and EXPLAIN ANALYZE of a query.
-pub(crate) async fn run_explain(
-    context: &StatementContext,
-    mut statement: ExplainStatement,
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
-    match statement.statement.as_mut() {
-        DataFusionStatement::Statement(inner) => only_queries(inner)?,
-        DataFusionStatement::Explain(_) => {
-            return Err(Error::invalid(SqlState::SyntaxError, "EXPLAIN of EXPLAIN makes no sense"));
-        }
-        other => return Err(refusal(&other.to_string())),
-    }
-    let (context, notes) = context.noting();
-    if statement.options.format == Some(ExplainFormat::Tree) {
-        return as_tree(&context, statement, parameters).await;
-    }
-    let plan = explained(&context, statement, parameters).await?;
-    let rows = context.rows(plan).await?;
-    let schema = rows.schema();
-    let columns = schema.fields().iter().map(|field| (field.name().as_str(), field.data_type())).collect::<Vec<_>>();
-    if columns != [("plan_type", &DataType::Utf8), ("plan", &DataType::Utf8)] {
-        return Ok(Outcome::Rows(rows));
-    }
-    // Some are known only when the query has run.
-    let of_notes = Arc::clone(&schema);
-    let noted = futures::stream::once(async move { noted(of_notes, &notes.take()).transpose() });
-    let rows = rows.chain(noted.filter_map(futures::future::ready));
-    Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema, rows))))
-}
-
-/// Columns of text that EXPLAIN's tree takes.
-const WIDTH: usize = 100;
-
-/// EXPLAIN and EXPLAIN ANALYZE as a tree: a line a row.
-async fn as_tree(
-    context: &StatementContext,
-    statement: ExplainStatement,
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
-    let options = &statement.options;
-    let tells_more = options.verbose || options.show_statistics.is_some();
-    if tells_more || options.analyze_level.is_some() || options.analyze_categories.is_some() {
-        return Err(Error::Unsupported(
-            "EXPLAIN with FORMAT tree takes ANALYZE alone; FORMAT indent takes VERBOSE and others".to_owned(),
-        ));
-    }
-    let query = query_of(*statement.statement)?;
-    let plan = context.physical_plan(context.bind(query, parameters).await?.plan).await?;
-    let has_run = statement.options.analyze;
-    if has_run {
-        let mut rows = context.execute(Arc::clone(&plan))?;
-        while let Some(batch) = rows.next().await {
-            batch?;
-        }
-    }
-    let left = context.settings().fallbacks.all();
-    let lines = explain::lines(&explain::tree(&plan, &left, has_run), WIDTH);
-    rows(["plan"], &lines.into_iter().map(|line| [Some(line)]).collect::<Vec<_>>())
-}
-
-/// The plan of EXPLAIN: DataFusion's for a query without a table, with the plan of the query that is explained in the place
-/// of that.
-async fn explained(
-    context: &StatementContext,
-    mut statement: ExplainStatement,
-    parameters: Option<ParamValues>,
-) -> Result<LogicalPlan> {
-    let plan = Arc::new(context.bind(query_of(*statement.statement)?, parameters).await?.plan);
-    let Statement::Sql(one) = parse_single("SELECT 1")? else { return Err(no_query()) };
-    statement.statement = one;
-    Ok(match context.plan(DataFusionStatement::Explain(statement), None).await? {
-        LogicalPlan::Analyze(analyze) => LogicalPlan::Analyze(Analyze { input: plan, ..analyze }),
-        LogicalPlan::Explain(explain) => {
-            let stringified_plans = vec![plan.to_stringified(PlanType::InitialLogicalPlan)];
-            LogicalPlan::Explain(Explain { plan, stringified_plans, ..explain })
-        }
-        _ => return Err(no_query()),
-    })
-}
-
-/// The query that EXPLAIN is of.
-fn query_of(statement: DataFusionStatement) -> Result<Query> {
-    match statement {
-        DataFusionStatement::Statement(inner) => match *inner {
-            Sql::Query(query) => Ok(*query),
-            _ => Err(no_query()),
-        },
-        _ => Err(no_query()),
-    }
-}
-
-fn no_query() -> Error {
-    Error::Internal("EXPLAIN of no query".into())
-}
-
-/// Notes as rows of EXPLAIN; nothing where there are none.
-fn noted(schema: SchemaRef, notes: &[(String, String)]) -> datafusion::error::Result<Option<RecordBatch>> {
-    if notes.is_empty() {
-        return Ok(None);
-    }
-    let names = StringArray::from_iter_values(notes.iter().map(|(name, _)| name));
-    let texts = StringArray::from_iter_values(notes.iter().map(|(_, text)| text));
-    Ok(Some(RecordBatch::try_new(schema, vec![Arc::new(names), Arc::new(texts)])?))
-}
-
+/// Refuses statements that are no queries; of a query what nothing reads.
 fn only_queries(statement: &mut Sql) -> Result<()> {
     match statement {
         Sql::Query(query) => query::refuse_ignored(query),
@@ -275,5 +165,5 @@ fn only_queries(statement: &mut Sql) -> Result<()> {
 
 fn refusal(text: &str) -> Error {
     let first: Vec<&str> = text.split_whitespace().take(2).collect();
-    Error::Unsupported(format!("EXPLAIN of {} is not supported; it explains queries", first.join(" ")))
+    Error::Unsupported(format!("DESCRIBE of {} is not supported; it describes tables and queries", first.join(" ")))
 }

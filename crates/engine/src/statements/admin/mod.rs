@@ -4,9 +4,12 @@
 //! |---|---|
 //! | `settings`, `prepare`, `transaction` | SET and SHOW; PREPARE and EXECUTE; BEGIN, COMMIT, savepoints |
 //! | `describe`, `show_create`, `system` | what there is: DESCRIBE, SHOW CREATE, system tables |
+//! | `explain`, `explain_indent` | EXPLAIN in formats of Gingham's, and of DataFusion's |
 //! | `vacuum` | VACUUM |
 
 pub(crate) mod describe;
+pub(crate) mod explain;
+pub(crate) mod explain_indent;
 pub(crate) mod prepare;
 pub(crate) mod settings;
 pub(crate) mod show_create;

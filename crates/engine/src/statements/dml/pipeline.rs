@@ -1,7 +1,7 @@
 //! From a plan's partitions to the lanes of a table's writer, side by side.
 
 use crate::datafusion::in_order::as_they_come;
-use crate::session::{StatementContext, blocking, progress};
+use crate::session::{StatementContext, blocking};
 use crate::statements::dml::ingest::Ingest;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
@@ -31,7 +31,7 @@ pub(crate) async fn each(
     let work = Arc::new(work);
     // A table keeps no order of its records.
     let plan = as_they_come(plan);
-    progress::watch(&context.cancel, &plan);
+    context.starts(&plan);
     let streams = execute_stream_partitioned(plan, context.task())?;
     let mut lanes = JoinSet::new();
     for (lane, mut stream) in streams.into_iter().enumerate() {

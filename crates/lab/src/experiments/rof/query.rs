@@ -206,7 +206,7 @@ fn seconds(text: &str, name: &str) -> Option<f64> {
 impl Run {
     /// The times of the pipelines of another run, without what compiling took.
     fn times(&self, clock: Clock) -> Result<Vec<f64>, String> {
-        let result = self.connection.query(&format!("EXPLAIN ANALYZE {}", self.sql));
+        let result = self.connection.query(&format!("EXPLAIN ANALYZE FORMAT indent {}", self.sql));
         let batches = result.and_then(|result| result.collect_batches()).map_err(|error| error.to_string())?;
         let text = pretty_format_batches(&batches).map_err(|error| error.to_string())?.to_string();
         let of = |number: usize| {

@@ -1,0 +1,194 @@
+//! EXPLAIN and EXPLAIN ANALYZE of any statement that has a plan: as a tree, as JSON, as a page.
+//!
+//! The statement goes its usual way, as far as its plan when it is not to run ([`Until`]); so what is told is what would be done.
+
+use crate::explain::{self, ExplainedRun, ExplainedStatement, PlanNode, PlanReader, compile_time};
+use crate::session::{Explaining, Outcome, Settings, StatementContext, Until};
+use crate::sql::copy::CopyPlace;
+use crate::sql::explain::Explain;
+use crate::sql::ignored::apart;
+use crate::statements::admin::describe::rows;
+use crate::statements::{Statement, all_of};
+use crate::{Error, Result};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::ParamValues;
+use datafusion::sql::parser::{CopyToSource, Statement as DataFusionStatement};
+use datafusion::sql::sqlparser::ast::{FromTable, SetExpr, Statement as Sql, TableObject};
+use futures::StreamExt;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The columns of the answer: a line a row.
+pub(crate) fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("plan", DataType::Utf8View, true)]))
+}
+
+/// Runs EXPLAIN.
+pub(crate) async fn run(
+    context: &StatementContext,
+    explain: Explain,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    let Explain { options, statement } = explain;
+    let kind = ExplainedKind::of(&statement)?;
+    let (noting, notes) = context.noting();
+    let until = match kind {
+        _ if options.analyze => Until::End,
+        // Clauses that find nothing change nothing.
+        ExplainedKind::Change { has_clauses: true, .. } => Until::AllPlans,
+        _ => Until::FirstPlan,
+    };
+    let (own, explaining) = noting.explained(until);
+    let (begun, before) = (Instant::now(), context.watch.times());
+    let given = match run_statement(&own, statement, parameters).await {
+        Err(_) if explaining.has_ended() => None,
+        given => given?,
+    };
+    let taken = begun.elapsed();
+    let times = context.watch.times();
+    let planned = |times: crate::session::PlanningTimes| times.logical + times.optimize + times.physical;
+    let now = planned(times).saturating_sub(planned(before));
+    let plan = tree(&own, &explaining, &kind, (given, options.analyze), options.verbose);
+    let run = options.analyze.then(|| ExplainedRun {
+        running: taken.saturating_sub(now),
+        compiling: explaining.plans().iter().map(compile_time).sum(),
+        memory: explaining.most_memory(),
+    });
+    let settings = if options.settings { changed_settings(&own.settings()) } else { Vec::new() };
+    let code = notes.take().into_iter().filter(|(name, _)| name.starts_with("code_of_pipeline"));
+    let code = code.map(|(name, text)| (name.replace('_', " "), text)).collect();
+    let statement = ExplainedStatement { plan, planning: times.parse + now, run, settings, code };
+    let lines = explain::lines(statement, &options, own.settings().explain_width);
+    rows(["plan"], &lines.into_iter().map(|line| [Some(line)]).collect::<Vec<_>>())
+}
+
+/// Runs the statement to its end. Gives the records that it changed, or the rows that it gave.
+async fn run_statement(
+    context: &StatementContext,
+    statement: Statement,
+    parameters: Option<ParamValues>,
+) -> Result<Option<u64>> {
+    let statement = match statement {
+        // Rows for a stream go nowhere.
+        Statement::CopyOut(copy) => {
+            let query = match copy.source {
+                CopyToSource::Query(query) => *query,
+                CopyToSource::Relation(name) => all_of(&name)?,
+            };
+            Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query))))))
+        }
+        other => other,
+    };
+    match Box::pin(crate::statements::run(context, statement, parameters)).await? {
+        Outcome::Rows(mut rows) => {
+            let mut number = 0;
+            while let Some(batch) = rows.next().await {
+                number += batch?.num_rows() as u64;
+            }
+            Ok(Some(number))
+        }
+        Outcome::Affected(records) => Ok(Some(records)),
+        Outcome::Done => Ok(None),
+    }
+}
+
+/// What a statement does besides its plan.
+enum ExplainedKind {
+    /// It gives the rows of its plan.
+    Query,
+    /// It does something with them, in words. Several clauses may find records.
+    Change { what: String, has_clauses: bool },
+}
+
+impl ExplainedKind {
+    fn of(statement: &Statement) -> Result<Self> {
+        let change = |what| Ok(Self::Change { what, has_clauses: false });
+        match statement {
+            Statement::Sql(statement) => match &**statement {
+                DataFusionStatement::Statement(tree) => Self::of_sql(tree.as_ref().clone()),
+                DataFusionStatement::CopyTo(copy) => change(format!("copy to '{}'", copy.target)),
+                other => Err(refusal(&other.to_string())),
+            },
+            Statement::CopyFrom(copy) => match &copy.from {
+                CopyPlace::File(file) => change(format!("copy into {} from '{file}'", copy.table)),
+                CopyPlace::Stream => Err(refusal("COPY … FROM STDIN")),
+            },
+            Statement::CopyOut(_) => change("copy to standard output".to_owned()),
+            Statement::Refused(error) => Err(Error::Unsupported(error.clone())),
+            other => Err(refusal(&other.to_string())),
+        }
+    }
+
+    fn of_sql(statement: Sql) -> Result<Self> {
+        let (statement, _) = apart(statement);
+        let mut has_clauses = false;
+        let what = match &statement {
+            Sql::Query(query) if matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_)) => "change".to_owned(),
+            Sql::Query(_) => return Ok(Self::Query),
+            Sql::Insert(insert) => match &insert.table {
+                TableObject::TableName(name) => format!("insert into {name}"),
+                other => format!("insert into {other}"),
+            },
+            Sql::Update(update) => format!("update {}", update.table),
+            Sql::Delete(delete) => {
+                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+                format!("delete from {}", from.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+            }
+            Sql::Merge(merge) => {
+                has_clauses = true;
+                format!("merge into {}", merge.table)
+            }
+            Sql::CreateTable(table) if table.query.is_some() => format!("create table {}", table.name),
+            Sql::Execute { name: Some(name), .. } => format!("execute {name}"),
+            other => return Err(refusal(&other.to_string())),
+        };
+        Ok(Self::Change { what, has_clauses })
+    }
+}
+
+fn refusal(text: &str) -> Error {
+    let first: Vec<&str> = text.split_whitespace().take(2).collect();
+    Error::Unsupported(format!(
+        "EXPLAIN of {} is not supported; it explains queries and statements that change records",
+        first.join(" ")
+    ))
+}
+
+/// The tree of the statement: of its plan, or what it does with the rows of its plans. `given` are the rows or records that came of
+/// it, and whether it has run.
+fn tree(
+    context: &StatementContext,
+    explaining: &Explaining,
+    kind: &ExplainedKind,
+    (given, has_run): (Option<u64>, bool),
+    is_verbose: bool,
+) -> PlanNode {
+    let mut reader = PlanReader::new(&context.settings().fallbacks.all(), has_run, is_verbose);
+    let mut plans: Vec<PlanNode> = explaining.plans().iter().map(|plan| reader.tree(plan)).collect();
+    let what = match (kind, plans.len()) {
+        (ExplainedKind::Query, 1) => return plans.remove(0),
+        (ExplainedKind::Query, _) => "the last of several plans gives the rows",
+        (ExplainedKind::Change { what, .. }, _) => what,
+    };
+    let notes = if plans.is_empty() { vec![without_plan(has_run).to_owned()] } else { Vec::new() };
+    let rows = given.filter(|_| has_run).and_then(|rows| usize::try_from(rows).ok());
+    PlanNode { notes, rows, children: plans, ..PlanNode::new(what) }
+}
+
+/// Why a statement has no plan.
+fn without_plan(has_run: bool) -> &'static str {
+    if has_run { "nothing was planned: its rows are written out, in a file, or found by a key" } else { "its rows are written out, or in a file" }
+}
+
+/// The settings that decide how a statement runs: threads, memory, and those that are not as they are by default.
+fn changed_settings(settings: &Settings) -> Vec<(String, String)> {
+    use datafusion::common::config::ExtensionOptions;
+    let usual = Settings::new(settings.threads, settings.memory_limit).entries();
+    let own = settings.entries();
+    let always = ["gingham.threads", "gingham.memory_limit"];
+    let changed = own.into_iter().filter(|entry| {
+        let usual = usual.iter().find(|usual| usual.key == entry.key);
+        always.contains(&entry.key.as_str()) || usual.is_none_or(|usual| usual.value != entry.value)
+    });
+    changed.map(|entry| (entry.key, entry.value.unwrap_or_default())).collect()
+}
