@@ -1,5 +1,6 @@
 """What analysts are used to."""
 
+import json
 import subprocess
 import sys
 import time

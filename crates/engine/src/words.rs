@@ -1,38 +1,116 @@
 //! Expressions as a person writes them: names without positions, strings and dates in quotes, no Rust types.
 
+use crate::functions::names;
 use crate::upstream_texts::sql_types;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column as NamedColumn, ScalarValue};
-use datafusion::logical_expr::Expr;
-use datafusion::physical_expr::expressions::{Column, Literal};
-use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::physical_expr::expressions::{BinaryExpr as PhysicalBinary, Column, Literal, NegativeExpr};
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use regex::{Captures, Regex};
 use std::sync::{Arc, LazyLock};
 
 /// An expression of a logical plan.
 pub(crate) fn logical(expression: &Expr) -> String {
-    // What a column is called is shown as it is: literals are columns of the names that SQL has for them.
-    let named = expression.clone().transform(|part| {
-        Ok(match &part {
-            Expr::Literal(value, _) => Transformed::yes(Expr::Column(NamedColumn::new_unqualified(literal(value)))),
-            Expr::Column(column) => Transformed::yes(Expr::Column(NamedColumn::new_unqualified(column.name.clone()))),
-            _ => Transformed::no(part),
-        })
-    });
-    named.map_or_else(|_| expression.to_string(), |named| named.data.human_display().to_string())
+    WrittenExpression::of(expression).text
+}
+
+/// Several conditions that all hold.
+pub(crate) fn all_hold(conditions: &[Expr]) -> String {
+    let parts = conditions.iter().map(|condition| WrittenExpression::of(condition).within(Operator::And));
+    parts.collect::<Vec<_>>().join(" AND ")
+}
+
+/// A text, and the operator that it is of: as a part of a tighter one it stands in brackets.
+struct WrittenExpression {
+    text: String,
+    operator: Option<Operator>,
+}
+
+impl WrittenExpression {
+    fn of(expression: &Expr) -> Self {
+        let alone = |text| Self { text, operator: None };
+        let operator = |left: &Expr, operator: Operator, right: &Expr| {
+            // What is taken from, or divided by, something of the same operator is another thing.
+            let loosest = Self::of(right);
+            let is_same = loosest.operator.is_some_and(|own| own.precedence() == operator.precedence());
+            let right = if is_same && !matches!(operator, Operator::And | Operator::Or) {
+                format!("({})", loosest.text)
+            } else {
+                loosest.within(operator)
+            };
+            let text = format!("{} {operator} {right}", Self::of(left).within(operator));
+            Self { text, operator: Some(operator) }
+        };
+        match expression {
+            Expr::Literal(value, _) => alone(literal(value)),
+            Expr::Column(column) => alone(column.name.clone()),
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => operator(left, *op, right),
+            Expr::ScalarFunction(call) => match (checked(call.name()), call.args.as_slice()) {
+                (Some(own), [left, right]) => operator(left, own, right),
+                (Some(_), [inner]) => alone(format!("-{}", Self::of(inner).in_brackets())),
+                _ => alone(Self::of_parts(expression)),
+            },
+            Expr::InList(list) => {
+                let values = list.list.iter().map(logical).collect::<Vec<_>>().join(", ");
+                let not = if list.negated { "NOT " } else { "" };
+                alone(format!("{} {not}IN ({values})", Self::of(&list.expr).in_brackets()))
+            }
+            _ => alone(Self::of_parts(expression)),
+        }
+    }
+
+    /// Any other expression, as DataFusion writes it: with its parts as columns of their texts.
+    fn of_parts(expression: &Expr) -> String {
+        let named = expression.clone().map_children(|part| {
+            let text = Self::of(&part).in_brackets();
+            Ok(Transformed::yes(Expr::Column(NamedColumn::new_unqualified(text))))
+        });
+        named.map_or_else(|_| expression.to_string(), |named| named.data.human_display().to_string())
+    }
+
+    fn within(self, operator: Operator) -> String {
+        let is_loose = self.operator.is_some_and(|own| own.precedence() < operator.precedence());
+        if is_loose { format!("({})", self.text) } else { self.text }
+    }
+
+    fn in_brackets(self) -> String {
+        if self.operator.is_some() { format!("({})", self.text) } else { self.text }
+    }
 }
 
 /// An expression of a physical plan.
 pub(crate) fn physical(expression: &Arc<dyn PhysicalExpr>) -> String {
     let named = Arc::clone(expression).transform(|part| {
-        Ok(match part.downcast_ref::<Literal>() {
-            Some(value) => Transformed::yes(Arc::new(Column::new(&literal(value.value()), 0)) as Arc<dyn PhysicalExpr>),
-            None => Transformed::no(part),
-        })
+        let in_words: Option<Arc<dyn PhysicalExpr>> = match part.downcast_ref::<Literal>() {
+            Some(value) => Some(Arc::new(Column::new(&literal(value.value()), 0))),
+            None => part.downcast_ref::<ScalarFunctionExpr>().and_then(as_operator),
+        };
+        Ok(in_words.map_or(Transformed::no(part), Transformed::yes))
     });
     fmt_sql(named.map_or_else(|_| Arc::clone(expression), |named| named.data).as_ref()).to_string()
+}
+
+/// A function that stands for an operator as that.
+fn as_operator(call: &ScalarFunctionExpr) -> Option<Arc<dyn PhysicalExpr>> {
+    match (checked(call.name())?, call.args()) {
+        (operator, [left, right]) => Some(Arc::new(PhysicalBinary::new(Arc::clone(left), operator, Arc::clone(right)))),
+        (Operator::Minus, [inner]) => Some(Arc::new(NegativeExpr::new(Arc::clone(inner)))),
+        _ => None,
+    }
+}
+
+/// The operator that a function of ours stands for.
+fn checked(name: &str) -> Option<Operator> {
+    match name {
+        names::ADD => Some(Operator::Plus),
+        names::SUBTRACT | names::NEGATE => Some(Operator::Minus),
+        names::MULTIPLY => Some(Operator::Multiply),
+        names::DIVIDE => Some(Operator::Divide),
+        _ => None,
+    }
 }
 
 /// Several, behind each other.
@@ -150,5 +228,10 @@ mod tests {
         let date = Expr::Literal(ScalarValue::Date32(Some(9131)), None);
         let condition = col("t.name").eq(lit("it's")).and(col("t.day").lt(date)).and(col("n").gt(lit(5i64)));
         assert_eq!(logical(&condition), "name = 'it''s' AND day < '1995-01-01' AND n > 5");
+        let either = col("a").eq(lit(1i64)).or(col("b").in_list(vec![lit("x"), lit("y")], true));
+        assert_eq!(all_hold(&[either, col("c").is_null()]), "(a = 1 OR b NOT IN ('x', 'y')) AND c IS NULL");
+        let price = (col("p") - (col("q") - lit(1i64))) * (lit(1i64) + col("r")) * col("s");
+        assert_eq!(logical(&price), "(p - (q - 1)) * (1 + r) * s");
+        assert_eq!(logical(&(col("p") + col("q")).is_not_null()), "(p + q) IS NOT NULL");
     }
 }

@@ -308,7 +308,8 @@ fn hold_against_datafusion(
             let condition = generator.chance(40).then(|| condition(&mut generator, &batches, 2));
             let sql = query(&mut generator, condition);
             asked += 1;
-            let plan = answer(&connection, "staged", 1, &format!("EXPLAIN FORMAT indent {sql}")).map_or(Vec::new(), |plan| plan.rows);
+            let plan = answer(&connection, "staged", 1, &format!("EXPLAIN FORMAT indent {sql}"))
+                .map_or(Vec::new(), |plan| plan.rows);
             if !plan.iter().flatten().any(|text| text.contains("CompiledExec")) {
                 // DataFusion's own means of large numbers depend on the number of threads.
                 continue;
@@ -407,7 +408,8 @@ fn filtered_rows_are_those_of_datafusion() {
             let columns = if generator.chance(30) { "*".to_owned() } else { format!("id, many, {column}") };
             let either = generator.pick(&["AND", "OR"]);
             let sql = format!("SELECT {columns} FROM t WHERE ({condition}) {either} ({pair})");
-            let plan = answer(&connection, "staged", 1, &format!("EXPLAIN FORMAT indent {sql}")).map_or(Vec::new(), |plan| plan.rows);
+            let plan = answer(&connection, "staged", 1, &format!("EXPLAIN FORMAT indent {sql}"))
+                .map_or(Vec::new(), |plan| plan.rows);
             taken += usize::from(plan.iter().flatten().any(|text| text.contains("as they come")));
             let expected = sorted(answer(&connection, "datafusion", 1, &sql));
             for (execution, threads) in [("auto", 1), ("interpreted", 2), ("staged", 7), ("fused", 1)] {

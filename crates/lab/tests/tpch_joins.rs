@@ -1,6 +1,6 @@
-//! The order of joins in TPC-H's queries at scale factor 0.01, as tests/tpch/sf0.01/joins.txt has it, and the pipelines that
-//! run them, as pipelines.txt beside it does, planned for the reference machine, so that a change is seen;
-//! `UPDATE_ANSWERS=1 cargo test -p gingham-lab --test tpch_joins` writes both anew.
+//! The order of joins in TPC-H's queries at scale factor 0.01, as tests/tpch/sf0.01/joins.txt has it, the pipelines that
+//! run them, as pipelines.txt beside it does, and the trees that EXPLAIN draws, as trees.txt does, planned for the reference machine,
+//! so that a change is seen; `UPDATE_ANSWERS=1 cargo test -p gingham-lab --test tpch_joins` writes all of them anew.
 
 #[path = "../../../tests/support/joins.rs"]
 mod joins;
@@ -110,4 +110,23 @@ fn pipelines_are_as_before() {
         }
     }
     check("pipelines.txt", &found);
+}
+
+/// Other machines read other numbers of bytes, and take other times.
+#[test]
+fn trees_are_drawn_as_before() {
+    let connection = connection();
+    connection.execute("SET gingham.machine = 'reference'").unwrap();
+    let mut found = String::new();
+    for number in queries::NUMBERS {
+        let result = connection.query(&format!("EXPLAIN {}", queries::text(number, SCALE))).unwrap();
+        found.push_str(&format!("query {number}\n"));
+        for batch in result.collect_batches().unwrap() {
+            let lines = batch.column(0).as_string_view();
+            found.extend(lines.iter().flatten().map(|line| format!("{line}\n")));
+        }
+        found.push('\n');
+    }
+    assert!(found.lines().all(|line| line.chars().count() <= 100));
+    check("trees.txt", &found);
 }

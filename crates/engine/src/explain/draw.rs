@@ -24,6 +24,9 @@ enum Figure {
 impl Figure {
     const ALL: [Self; 6] = [Self::Expected, Self::Rows, Self::Bytes, Self::Memory, Self::Time, Self::Share];
 
+    /// Those that are left out where there is little room, in this order.
+    const SPARED: [Self; 4] = [Self::Memory, Self::Bytes, Self::Expected, Self::Share];
+
     fn title(self) -> &'static str {
         match self {
             Self::Expected => "expected",
@@ -48,25 +51,43 @@ impl Figure {
     }
 }
 
+/// A figure of all nodes.
+struct FigureColumn {
+    title: &'static str,
+    cells: Vec<String>,
+}
+
+impl FigureColumn {
+    fn width(&self) -> usize {
+        self.cells.iter().map(|cell| cell.chars().count()).fold(self.title.chars().count(), usize::max)
+    }
+}
+
 /// The lines of a statement's tree in so many columns of text. What was not seen or expected of any node has no column.
 pub(super) fn lines(statement: &ExplainedStatement, width: usize, summary: bool) -> Vec<String> {
     let (nodes, all, slowest) = (statement.plan.all(), statement.time(), statement.slowest());
     let mark = |number: usize| slowest.iter().position(|slow| *slow == number).map_or("", |place| MARKS[place]);
     let has = |figure: &Figure| nodes.iter().any(|node| figure.of(node, all, "").is_some());
-    let figures: Vec<Figure> = Figure::ALL.into_iter().filter(has).collect();
-    let titles: Vec<String> = figures.iter().map(|figure| figure.title().to_owned()).collect();
-    let cells = |(number, node): (usize, &&PlanNode)| {
-        figures.iter().map(|figure| figure.of(node, all, mark(number)).unwrap_or_default()).collect::<Vec<_>>()
+    let of_figure = |figure: Figure| FigureColumn {
+        title: figure.title(),
+        cells: (0..nodes.len()).map(|at| figure.of(nodes[at], all, mark(at)).unwrap_or_default()).collect(),
     };
-    let cells: Vec<Vec<String>> = nodes.iter().enumerate().map(cells).collect();
-    let mut widths: Vec<usize> = titles.iter().map(|title| title.chars().count()).collect();
-    for row in &cells {
-        for (own, cell) in widths.iter_mut().zip(row) {
-            *own = (*own).max(cell.chars().count());
+    let mut figures: Vec<Figure> = Figure::ALL.into_iter().filter(has).collect();
+    let mut columns: Vec<FigureColumn> = figures.iter().copied().map(of_figure).collect();
+    let room = |columns: &[FigureColumn]| width.saturating_sub(columns.iter().map(|own| own.width() + 2).sum());
+    for spared in Figure::SPARED {
+        if room(&columns) < LEAST_WORDS.max(width * 2 / 5)
+            && let Some(place) = figures.iter().position(|figure| *figure == spared)
+        {
+            figures.remove(place);
+            columns.remove(place);
         }
     }
-    let numbers: usize = widths.iter().map(|own| own + 2).sum();
-    let words = width.saturating_sub(numbers).max(LEAST_WORDS);
+    let words = room(&columns).max(LEAST_WORDS);
+    let widths: Vec<usize> = columns.iter().map(FigureColumn::width).collect();
+    let titles: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
+    let row = |at: usize| columns.iter().map(|column| column.cells[at].clone()).collect::<Vec<_>>();
+    let cells: Vec<Vec<String>> = (0..nodes.len()).map(row).collect();
     let mut drawn = Vec::new();
     branch(&statement.plan, (String::new(), String::new()), words, &mut cells.into_iter(), &mut drawn);
     if !figures.is_empty() {

@@ -32,7 +32,11 @@ pub(super) fn bytes(bytes: u64) -> String {
     for unit in ["B", "kB", "MB"] {
         // 999.5 would be written as 1000.
         if value < 999.5 {
-            return if unit == "B" || value >= 99.95 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") };
+            return if unit == "B" || value >= 99.95 {
+                format!("{value:.0} {unit}")
+            } else {
+                format!("{value:.1} {unit}")
+            };
         }
         value /= 1000.0;
     }

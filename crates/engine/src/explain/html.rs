@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn pages_have_every_node_and_no_markup_of_the_statement() {
-        let child = PlanNode { time: Some(Duration::from_millis(3)), rows: Some(5), ..PlanNode::new("scan <t> & \"u\"") };
+        let child =
+            PlanNode { time: Some(Duration::from_millis(3)), rows: Some(5), ..PlanNode::new("scan <t> & \"u\"") };
         let plan = PlanNode { children: vec![child], notes: vec!["a < b".to_owned()], ..PlanNode::new("filter") };
         let planning = Duration::from_micros(9);
         let statement = ExplainedStatement { plan, planning, run: None, settings: Vec::new(), code: Vec::new() };

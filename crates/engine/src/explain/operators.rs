@@ -11,6 +11,9 @@ use crate::settings::Fallback;
 use crate::shared::SharedExec;
 use crate::table::{JoinKeysExec, ScanExec};
 use crate::words::{all, physical, plain, sort_keys};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -36,25 +39,45 @@ pub(crate) struct PlanReader {
     is_verbose: bool,
     /// Names of shared rows whose plan was told.
     shared: Vec<String>,
+    /// What DataFusion calls aggregates, and these in words: its names have no brackets.
+    aggregates: Vec<(String, String)>,
 }
 
 impl PlanReader {
     /// Of plans that leave operators to DataFusion, and have run or not.
     pub(crate) fn new(left: &[Fallback], has_run: bool, is_verbose: bool) -> Self {
-        Self { left: left.to_vec(), has_run, is_verbose, shared: Vec::new() }
+        Self { left: left.to_vec(), has_run, is_verbose, shared: Vec::new(), aggregates: Vec::new() }
     }
 
     /// The tree of a plan.
     pub(crate) fn tree(&mut self, plan: &Arc<dyn ExecutionPlan>) -> PlanNode {
         let mut tree = self.node(plan);
-        tree.change(&|node| node.what = plain(&node.what));
+        // A name may be a part of another one.
+        self.aggregates.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        tree.change(&|node| {
+            let what = self.aggregates.iter().fold(node.what.clone(), |what, (name, words)| what.replace(name, words));
+            node.what = plain(&what);
+        });
         tree
+    }
+
+    /// Takes the names of a plan's aggregates, and of those below.
+    fn name_aggregates(&mut self, plan: &Arc<dyn ExecutionPlan>) {
+        if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+            let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
+            let named = calls.map(|(call, filter)| (call.name().to_owned(), aggregate_in_words(call, filter.as_ref())));
+            self.aggregates.extend(named);
+        }
+        plan.children().into_iter().for_each(|input| self.name_aggregates(input));
     }
 
     fn node(&mut self, plan: &Arc<dyn ExecutionPlan>) -> PlanNode {
         // What hands rows on as they are is nothing that a reader of a plan looks for.
         if let ([input], true) = (plan.children().as_slice(), hands_on(plan) && !self.is_verbose) {
             return self.node(input);
+        }
+        if plan.is::<AggregateExec>() {
+            self.name_aggregates(plan);
         }
         let seen = if self.has_run { SeenFigures::of(plan) } else { SeenFigures::default() };
         if let Some(compiled) = plan.downcast_ref::<CompiledExec>() {
@@ -69,7 +92,16 @@ impl PlanReader {
         let mut children: Vec<PlanNode> = plan.children().into_iter().map(|input| self.node(input)).collect();
         children.extend(self.shared(plan));
         let SeenFigures { rows, time, memory } = seen;
-        PlanNode { what: what(plan), notes, expected: expected_rows(plan.as_ref()), rows, time, bytes, memory, children }
+        PlanNode {
+            what: what(plan),
+            notes,
+            expected: expected_rows(plan.as_ref()),
+            rows,
+            time,
+            bytes,
+            memory,
+            children,
+        }
     }
 
     /// Why an operator is not compiled.
@@ -93,6 +125,7 @@ impl PlanReader {
 
     /// Pipelines: a node each, of which the last gives the rows.
     fn of_pipelines(&mut self, compiled: &CompiledExec, seen: SeenFigures) -> PlanNode {
+        self.name_aggregates(compiled.fallback());
         let pipelines = compiled.explained();
         let own: Duration = pipelines.iter().filter_map(|pipeline| Some(pipeline.seen.as_ref()?.time)).sum();
         let mut children: Vec<PlanNode> = pipelines.into_iter().enumerate().map(of_pipeline).collect();
@@ -217,9 +250,20 @@ fn rows_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     Some(format!("window {}", window.collect::<Vec<_>>().join(", ")))
 }
 
+/// A call of an aggregate function.
+fn aggregate_in_words(call: &AggregateFunctionExpr, filter: Option<&Arc<dyn PhysicalExpr>>) -> String {
+    let arguments = call.expressions();
+    let is_star = call.fun().name() == "count" && arguments.iter().all(|argument| argument.is::<Literal>());
+    let distinct = if call.is_distinct() { "DISTINCT " } else { "" };
+    let arguments = if is_star { "*".to_owned() } else { all(arguments.iter()) };
+    let filter = filter.map_or_else(String::new, |filter| format!(" FILTER (WHERE {})", physical(filter)));
+    format!("{}({distinct}{arguments}){filter}", call.fun().name())
+}
+
 fn groups(aggregate: &AggregateExec) -> String {
     let keys = all(aggregate.group_expr().expr().iter().map(|(key, _)| key));
-    let called = aggregate.aggr_expr().iter().map(|call| call.human_display().unwrap_or(call.name()).to_owned());
+    let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
+    let called = calls.map(|(call, filter)| aggregate_in_words(call, filter.as_ref()));
     let called = called.collect::<Vec<_>>().join(", ");
     match (keys.is_empty(), called.is_empty()) {
         (true, _) => format!("one group: {called}"),

@@ -1,8 +1,8 @@
 //! Conditions that records are wanted by. The columns that they look at are parsed first, and the others of the wanted records alone.
 
 use crate::Result;
-use crate::words::physical;
 use crate::files::records::FileOutput;
+use crate::words::physical;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{and_kleene, prep_null_mask_filter};
 use arrow::datatypes::{Schema, SchemaRef};

@@ -4,7 +4,9 @@ use crate::bind::{BoundQuery, Instead, Lookup, bind};
 use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, Explaining, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use};
+use crate::session::{
+    CancelToken, Explaining, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use,
+};
 use crate::session::{Until, Writing, progress};
 use crate::shared::SharedRuns;
 use crate::sql::literals::make_plannable;
@@ -192,6 +194,16 @@ impl StatementContext {
     pub(crate) fn explained(&self, until: Until) -> (Self, Arc<Explaining>) {
         let explaining = Arc::new(Explaining::new(until, self.state.runtime_env()));
         (Self { explaining: Some(Arc::clone(&explaining)), ..self.clone() }, explaining)
+    }
+
+    /// This statement as one that is not explained: a part of it that is computed first.
+    pub(crate) fn not_explained(&self) -> Self {
+        Self { explaining: None, ..self.clone() }
+    }
+
+    /// Whether it is explained, and not run.
+    pub(crate) fn is_planned_only(&self) -> bool {
+        self.explaining.as_ref().is_some_and(|explaining| !explaining.runs())
     }
 
     /// This statement, with what EXPLAIN notes of it.

@@ -53,9 +53,14 @@ impl Explaining {
         Self { until, seen: Mutex::default(), memory, environment }
     }
 
+    /// Whether the statement runs.
+    pub(super) fn runs(&self) -> bool {
+        self.until == Until::End
+    }
+
     /// A plan was made: what is to be run in its place.
     pub(super) fn planned(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-        if self.until == Until::End {
+        if self.runs() {
             return Ok(plan);
         }
         let nothing = Arc::new(EmptyExec::new(plan.schema()));
@@ -70,7 +75,7 @@ impl Explaining {
 
     /// The statement is about to write, which one that is not to run must not.
     pub(super) fn writes(&self) -> Result<()> {
-        if self.until == Until::End {
+        if self.runs() {
             return Ok(());
         }
         self.seen().is_ended = true;
@@ -79,7 +84,7 @@ impl Explaining {
 
     /// A plan is started.
     pub(crate) fn started(&self, plan: &Arc<dyn ExecutionPlan>) {
-        if self.until == Until::End {
+        if self.runs() {
             self.seen().plans.push(Arc::clone(plan));
         }
     }

@@ -13,8 +13,8 @@ mod parse;
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 
 use crate::settings::parse::{
-    parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_io, parse_io_depth, parse_io_unit,
-    parse_isa, parse_machine, parse_explain_width, parse_show_code, parse_switch, parse_threads,
+    parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_explain_width, parse_io, parse_io_depth,
+    parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
 };
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};

@@ -72,6 +72,21 @@ impl Default for ExplainOptions {
 /// Formats that DataFusion writes.
 const OF_DATAFUSION: [&str; 3] = ["indent", "pgjson", "graphviz"];
 
+/// Options that are on or off.
+const NAMES: [&str; 11] = [
+    "analyze",
+    "analyse",
+    "verbose",
+    "costs",
+    "buffers",
+    "timing",
+    "summary",
+    "memory",
+    "settings",
+    "wal",
+    "generic_plan",
+];
+
 /// Whether the parser stands at an EXPLAIN of this grammar.
 pub(crate) fn starts(parser: &Parser<'_>) -> bool {
     let word = |at: usize| match &parser.peek_nth_token_ref(at).token {
@@ -157,6 +172,11 @@ impl ExplainOptions {
                 _ => Err(Error::Unsupported("EXPLAIN with SERIALIZE is not supported; leave it out".to_owned())),
             };
         }
+        if !NAMES.contains(&name.as_str()) {
+            return Err(wrong(format!(
+                "EXPLAIN: there is no option '{name}'; there are ANALYZE, VERBOSE, COSTS, BUFFERS, TIMING, SUMMARY, MEMORY, SETTINGS and FORMAT, and more with FORMAT indent"
+            )));
+        }
         let is_on = match text.as_deref() {
             None | Some("true" | "on" | "1") => true,
             Some("false" | "off" | "0") => false,
@@ -172,14 +192,12 @@ impl ExplainOptions {
             "memory" => self.memory = is_on,
             "settings" => self.settings = is_on,
             "wal" | "generic_plan" if is_on => {
-                return Err(Error::Unsupported(format!("EXPLAIN with {} is not supported; leave it out", name.to_uppercase())));
-            }
-            "wal" | "generic_plan" => {}
-            _ => {
-                return Err(wrong(format!(
-                    "EXPLAIN: there is no option '{name}'; there are ANALYZE, VERBOSE, COSTS, BUFFERS, TIMING, SUMMARY, MEMORY, SETTINGS and FORMAT, and more with FORMAT indent"
+                return Err(Error::Unsupported(format!(
+                    "EXPLAIN with {} is not supported; leave it out",
+                    name.to_uppercase()
                 )));
             }
+            _ => {}
         }
         Ok(())
     }
@@ -204,11 +222,21 @@ mod tests {
     #[test]
     fn postgresqls_spellings_are_taken() {
         let plain = ExplainOptions::default();
-        for sql in ["EXPLAIN SELECT 1", "EXPLAIN (SELECT 1)", "explain format text select 1", "EXPLAIN (COSTS) SELECT 1", "EXPLAIN FORMAT tree UPDATE t SET a = 1"] {
+        for sql in [
+            "EXPLAIN SELECT 1",
+            "EXPLAIN (SELECT 1)",
+            "explain format text select 1",
+            "EXPLAIN (COSTS) SELECT 1",
+            "EXPLAIN FORMAT tree UPDATE t SET a = 1",
+        ] {
             assert_eq!(options(sql), plain, "{sql}");
         }
         let run = ExplainOptions { analyze: true, ..plain };
-        for sql in ["EXPLAIN ANALYZE SELECT 1", "EXPLAIN (ANALYZE) DELETE FROM t", "EXPLAIN (ANALYZE true, FORMAT text) SELECT 1"] {
+        for sql in [
+            "EXPLAIN ANALYZE SELECT 1",
+            "EXPLAIN (ANALYZE) DELETE FROM t",
+            "EXPLAIN (ANALYZE true, FORMAT text) SELECT 1",
+        ] {
             assert_eq!(options(sql), run, "{sql}");
         }
         let sql = "EXPLAIN (ANALYZE on, VERBOSE 1, COSTS off, TIMING false, BUFFERS 0, SUMMARY off, SETTINGS, MEMORY off, WAL off, SERIALIZE none, FORMAT 'JSON') SELECT 1";
@@ -228,7 +256,11 @@ mod tests {
 
     #[test]
     fn datafusions_formats_are_its_parsers() {
-        for sql in ["EXPLAIN FORMAT indent SELECT 1", "EXPLAIN (ANALYZE, FORMAT pgjson) SELECT 1", "EXPLAIN ANALYZE VERBOSE FORMAT indent SELECT 1"] {
+        for sql in [
+            "EXPLAIN FORMAT indent SELECT 1",
+            "EXPLAIN (ANALYZE, FORMAT pgjson) SELECT 1",
+            "EXPLAIN ANALYZE VERBOSE FORMAT indent SELECT 1",
+        ] {
             assert!(matches!(parse_single(sql), Ok(Statement::Sql(_))), "{sql}");
         }
     }

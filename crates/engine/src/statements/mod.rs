@@ -31,7 +31,9 @@ use crate::session::system_tables;
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
-use crate::statements::admin::{describe, explain, explain_indent, prepare, settings, show_create, transaction, vacuum};
+use crate::statements::admin::{
+    describe, explain, explain_indent, prepare, settings, show_create, transaction, vacuum,
+};
 use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, merge};

@@ -21,7 +21,9 @@ pub(crate) async fn named_tables(
     // Their names are no members of a FROM.
     if let Statement::Sql(statement) = statement {
         match statement.as_ref() {
-            DataFusionStatement::CopyTo(CopyToStatement { source: CopyToSource::Relation(name), .. }) => named.name(name),
+            DataFusionStatement::CopyTo(CopyToStatement { source: CopyToSource::Relation(name), .. }) => {
+                named.name(name)
+            }
             DataFusionStatement::Statement(tree) => {
                 if let Sql::ExplainTable { table_name, .. } = tree.as_ref() {
                     named.name(table_name);

@@ -7,7 +7,7 @@ use crate::table::filter::all_of;
 use crate::table::join_keys::{JoinKeys, KeysOfWhole};
 use crate::table::statistics::{selectivity, statistics};
 use crate::table::stream::{ScanStream, external};
-use crate::words::logical;
+use crate::words::all_hold;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
@@ -31,6 +31,7 @@ use gingham_storage::model::ZONE_ROWS;
 use gingham_storage::scan::TableScan;
 use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{ColumnId, IntegerSet, Predicate};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -339,32 +340,44 @@ impl ScanExec {
     /// The records that it reads, in words.
     pub(crate) fn in_words(&self) -> String {
         let ScanShape { table, filters, .. } = &*self.shape;
-        let conditions = filters.iter().map(logical).collect::<Vec<_>>().join(" AND ");
+        let conditions = all_hold(filters);
         let conditions = if conditions.is_empty() { conditions } else { format!(" where {conditions}") };
         let first = self.fetch.map_or_else(String::new, |rows| format!(", {rows} rows at most"));
         format!("scan {}{conditions}{first}", table.definition.name)
     }
 
     /// How the records are found, in words: the zones that zone maps leave, and the parts of the predicate that are evaluated on
-    /// codes, in their order. `run` is the scan of a run, when there was one.
+    /// codes, once zones were read in their order. `run` is the scan of a run, when there was one.
     pub(crate) fn way_in_words(&self, run: Option<&TableScan>) -> Vec<String> {
         let last = self.rounds.last_scan();
         let scan = run.or(last.as_deref()).unwrap_or(&self.shape.scan);
         let all = scan.morsels() + scan.skipped();
         let zones = format!("zone maps leave {} of {all} zones", scan.morsels());
-        let order = scan.order().map(|order| order.split("; ").next().unwrap_or_default().replace('%', " %"));
-        let on_codes = order.map(|order| format!("on codes, with the share that passes: {order}"));
-        (scan.skipped() > 0).then_some(zones).into_iter().chain(on_codes).collect()
+        let mut parts = scan.on_codes();
+        // The order goes by this machine's costs until something was read.
+        if !scan.has_seen() {
+            parts.sort_by(|a, b| a.column.cmp(&b.column).then(a.expected.total_cmp(&b.expected)));
+        }
+        let shown = parts.iter().map(|part| {
+            let seen = part.seen.map_or_else(String::new, |seen| format!(" (seen {:.1} %)", seen * 100.0));
+            format!("{} {:.1} %{seen}", part.column, part.expected * 100.0)
+        });
+        let on_codes = format!("on codes, of which pass: {}", shown.collect::<Vec<_>>().join(", "));
+        let zones = (scan.skipped() > 0).then_some(zones);
+        zones.into_iter().chain((!parts.is_empty()).then_some(on_codes)).collect()
     }
 
-    /// Bytes that the columns take in memory in the zones that are read, about; `None` of records in pages.
+    /// Bytes that the columns take in memory in the zones that are read, with those of the predicate, about; `None` of records in pages.
     pub(crate) fn bytes_of_columns(&self, columns: &[ColumnId]) -> Option<u64> {
-        let ScanShape { table, scan, .. } = &*self.shape;
+        let ScanShape { table, scan, filters, .. } = &*self.shape;
         if table.heap.is_some() {
             return None;
         }
+        let of_filters = filters.iter().flat_map(Expr::column_refs);
+        let of_filters = of_filters.filter_map(|column| Some(table.definition.column(&column.name)?.id));
+        let all: BTreeSet<ColumnId> = columns.iter().copied().chain(of_filters).collect();
         let parts = table.segments.iter().chain(&table.delta);
-        let bytes = parts.flat_map(|part| columns.iter().filter_map(|column| Some(part.column(*column)?.native_bytes)));
+        let bytes = parts.flat_map(|part| all.iter().filter_map(|column| Some(part.column(*column)?.native_bytes)));
         let zones = (scan.morsels() + scan.skipped()).max(1) as f64;
         Some((bytes.sum::<u64>() as f64 * scan.morsels() as f64 / zones) as u64)
     }

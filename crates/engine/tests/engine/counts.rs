@@ -72,7 +72,8 @@ fn plans_say_where_records_are_counted() {
     let connection = connect();
     connection.execute("CREATE TABLE t (a INTEGER, b INTEGER NOT NULL)").expect("a table");
     connection.execute("INSERT INTO t VALUES (1, 1), (NULL, 2), (3, 3)").expect("rows");
-    let counted = |sql: &str| rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n").contains("CountExec");
+    let counted =
+        |sql: &str| rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n").contains("CountExec");
     assert!(counted("SELECT count(*) FROM t WHERE b > 1"));
     assert!(counted("SELECT count(b) FROM t WHERE a > 1"));
     for sql in [

@@ -146,7 +146,8 @@ fn keys_of_a_whole_table_are_gathered_only_where_they_rule_something_out() {
                  FROM generate_series(0, 199999)",
         )
         .expect("tables");
-    let gathers = |sql: &str| rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n").contains("JoinKeysExec");
+    let gathers =
+        |sql: &str| rows(&connection, &format!("EXPLAIN FORMAT indent {sql}")).join("\n").contains("JoinKeysExec");
     let all = "SELECT count(*), sum(v) FROM sales JOIN parts ON sales.part = parts.id";
     assert!(!gathers(all), "each part has sales");
     assert_eq!(rows(&connection, all), ["200000|19999900000"]);

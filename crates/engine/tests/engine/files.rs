@@ -164,7 +164,8 @@ fn files_are_left_out_by_folders_and_names() {
     }
     let all = format!("read_csv('{}/', filename = true)", folder.path().display());
     let read = |condition: &str| {
-        let plan = rows(&connection, &format!("EXPLAIN FORMAT indent SELECT n FROM {all} WHERE {condition}")).join("\n");
+        let plan =
+            rows(&connection, &format!("EXPLAIN FORMAT indent SELECT n FROM {all} WHERE {condition}")).join("\n");
         let parts = plan.split("parts=").nth(1).and_then(|rest| rest.split(',').next()).map(str::to_owned);
         (parts.unwrap_or(plan), rows(&connection, &format!("SELECT n, m FROM {all} WHERE {condition} ORDER BY 1, 2")))
     };

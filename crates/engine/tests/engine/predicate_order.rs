@@ -33,7 +33,11 @@ fn explain_shows_what_was_expected_and_what_was_seen() {
         let connection = skewed(layout);
         connection.execute("SET gingham.threads = 1").expect("a setting");
         let sql = "SELECT count(*) FROM skewed WHERE a < 1000 AND b >= 1000";
-        assert_eq!(order(&connection, "EXPLAIN FORMAT indent", sql), None, "nothing was read, and costs differ between machines");
+        assert_eq!(
+            order(&connection, "EXPLAIN FORMAT indent", sql),
+            None,
+            "nothing was read, and costs differ between machines"
+        );
         let expected = order(&connection, "EXPLAIN VERBOSE FORMAT indent", sql).expect("an order");
         assert!(expected.contains("a 1.7%") && expected.contains("b 89.5%"), "{layout}: {expected}");
         let seen = order(&connection, "EXPLAIN ANALYZE FORMAT indent", sql).expect("an order");

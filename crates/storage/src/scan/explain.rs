@@ -7,6 +7,17 @@ use crate::scan::prune::Verdict;
 use gingham_kernels::packing::{Connective, Way};
 use std::fmt::Write;
 
+/// A part of a predicate that is evaluated on codes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartOnCodes {
+    /// The column that it is about.
+    pub column: String,
+    /// The share of records that it was expected to let through, from 0 to 1.
+    pub expected: f64,
+    /// The share that it was seen to let through.
+    pub seen: Option<f64>,
+}
+
 impl TableScan {
     /// The parts of the predicate in the order in which they are evaluated now, with the share of records that each is
     /// expected to let through and, once zones were read, the share that it was seen to: of the first segment that
@@ -34,6 +45,29 @@ impl TableScan {
             }
         }
         Some(text)
+    }
+
+    /// The parts of the predicate that are evaluated on codes, in the order in which they are evaluated now: of the first segment that
+    /// zone maps leave undecided.
+    pub fn on_codes(&self) -> Vec<PartOnCodes> {
+        let undecided = self.morsels.iter().find(|morsel| morsel.verdict == Verdict::Some);
+        let Some((_, arranged)) = undecided.and_then(|morsel| self.segments.get(morsel.segment)) else {
+            return Vec::new();
+        };
+        let mut parts = Vec::new();
+        self.gather(&self.observed.arranged(self.isa, arranged), &mut parts);
+        parts
+    }
+
+    fn gather(&self, predicate: &CodePredicate, parts: &mut Vec<PartOnCodes>) {
+        match predicate {
+            CodePredicate::Constant(_) => {}
+            CodePredicate::Leaf(Leaf { column, expected, node, .. }) => {
+                let seen = self.observed.seen(*node);
+                parts.push(PartOnCodes { column: column.name.to_string(), expected: *expected, seen });
+            }
+            CodePredicate::Junction(junction) => junction.parts.iter().for_each(|part| self.gather(part, parts)),
+        }
     }
 
     /// True once the scan has looked at what a part of its predicate lets through.

@@ -50,6 +50,7 @@ use crate::scan::code::CodePredicate;
 pub use crate::scan::costs::scan_cost;
 use crate::scan::estimate::Metadata;
 use crate::scan::evaluate::EvaluatedZone;
+pub use crate::scan::explain::PartOnCodes;
 use crate::scan::keyed::Asked;
 pub use crate::scan::morsel::{OpenMorsel, base, integer_bounds, integers};
 use crate::scan::observe::{Arranged, Observed};

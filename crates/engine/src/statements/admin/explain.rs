@@ -177,7 +177,11 @@ fn tree(
 
 /// Why a statement has no plan.
 fn without_plan(has_run: bool) -> &'static str {
-    if has_run { "nothing was planned: its rows are written out, in a file, or found by a key" } else { "its rows are written out, or in a file" }
+    if has_run {
+        "nothing was planned: its rows are written out, in a file, or found by a key"
+    } else {
+        "its rows are written out, or in a file"
+    }
 }
 
 /// The settings that decide how a statement runs: threads, memory, and those that are not as they are by default.

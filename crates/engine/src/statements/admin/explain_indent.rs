@@ -87,7 +87,6 @@ fn noted(schema: SchemaRef, notes: &[(String, String)]) -> datafusion::error::Re
     Ok(Some(RecordBatch::try_new(schema, vec![Arc::new(names), Arc::new(texts)])?))
 }
 
-
 fn refusal(text: &str) -> Error {
     let first: Vec<&str> = text.split_whitespace().take(2).collect();
     Error::Unsupported(format!(

@@ -235,7 +235,8 @@ impl Work {
 /// write lock, so that nobody can.
 pub(crate) async fn run(context: &StatementContext, work: Work, parameters: Option<ParamValues>) -> Result<Outcome> {
     let target = writable(context, work.table(), work.verb())?;
-    if let Work::Change(change) = &work
+    if !context.is_planned_only()
+        && let Work::Change(change) = &work
         && let Some(records) = point::change(context, &target, change, parameters.as_ref()).await?
     {
         return Ok(Outcome::Affected(records));
