@@ -4,6 +4,7 @@
 //! rows are given at the end), the query goes on in DataFusion's operators: they spill where they can, and find the value
 //! that an error has to name.
 
+use crate::compile::clock::CompileClock;
 use crate::compile::draft::Scanned;
 use crate::compile::functions::CompiledFunction;
 use crate::compile::given::{ExternalInput, gathered};
@@ -357,7 +358,7 @@ impl CompiledExec {
         let Some((rows, batches, report)) = self.answered(&context, None).await? else {
             return self.rows_of_fallback(context);
         };
-        self.tell(report);
+        self.tell(report, &context);
         BaselineMetrics::new(&self.metrics, 0).record_output(rows);
         let schema = Arc::clone(&self.shape.schema);
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches))))
@@ -429,8 +430,9 @@ impl CompiledExec {
         execute_stream(plan, context)
     }
 
-    /// Tells EXPLAIN ANALYZE.
-    pub(super) fn tell(&self, report: Report) {
+    /// Tells EXPLAIN ANALYZE, and the statement's stopwatch how long code was made.
+    pub(super) fn tell(&self, report: Report, context: &TaskContext) {
+        CompileClock::add(context, report.compiled_now);
         let counter = |name, value| MetricBuilder::new(&self.metrics).counter(name, 0).add(value);
         counter("records", report.records);
         counter("loops", report.loops);

@@ -128,6 +128,6 @@ impl Partition {
 
 impl Drop for Partition {
     fn drop(&mut self) {
-        self.exec.tell(std::mem::take(&mut self.report));
+        self.exec.tell(std::mem::take(&mut self.report), &self.context);
     }
 }

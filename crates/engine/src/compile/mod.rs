@@ -25,6 +25,7 @@
 //! | `functions` | the same while a query runs |
 //! | `entry_numbers` | numbers of strings that functions make of a dictionary's entries |
 //! | `exec` | `CompiledExec`, the operator |
+//! | `clock` | how long code is made while a statement runs |
 //! | `explained` | its pipelines in plain words |
 //! | `wanted` | which of its rows, and in which order |
 //! | `first_texts` | the first rows in an order of strings without codes |
@@ -33,6 +34,7 @@
 mod branches;
 mod by_records;
 mod calls;
+mod clock;
 mod common_subplans;
 mod draft;
 mod entries;
@@ -61,6 +63,7 @@ mod translate;
 mod union;
 mod wanted;
 
+pub(crate) use clock::CompileClock;
 pub(crate) use exec::CompiledExec;
 pub(crate) use explained::{ExplainedPipeline, expected_rows};
 pub(crate) use rule::CompilePipelines;

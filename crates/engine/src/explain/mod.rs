@@ -15,7 +15,7 @@ mod node;
 mod operators;
 
 pub(crate) use crate::explain::node::{ExplainedRun, ExplainedStatement, PlanNode};
-pub(crate) use crate::explain::operators::{PlanReader, compile_time};
+pub(crate) use crate::explain::operators::PlanReader;
 
 use crate::sql::explain::{ExplainOptions, PlanFormat};
 

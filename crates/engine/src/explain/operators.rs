@@ -61,8 +61,18 @@ impl PlanReader {
         tree
     }
 
-    /// Takes the names of a plan's aggregates, and of those below.
+    /// Takes the names of a plan's aggregates, and of those below, and of what DataFusion computes once for several of them.
     fn name_aggregates(&mut self, plan: &Arc<dyn ExecutionPlan>) {
+        let group = plan.downcast_ref::<AggregateExec>().map(|aggregate| aggregate.group_expr().expr());
+        let made = plan.downcast_ref::<ProjectionExec>().map(ProjectionExec::expr).into_iter().flatten();
+        let made = made.map(|column| (&column.alias, &column.expr));
+        for (name, expression) in made.chain(group.into_iter().flatten().map(|(expression, name)| (name, expression))) {
+            let words = physical(expression);
+            if is_made_up(name) && words != *name {
+                let words = if expression.children().is_empty() { words } else { format!("({words})") };
+                self.aggregates.push((name.clone(), words));
+            }
+        }
         if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
             let named = calls.map(|(call, filter)| (call.name().to_owned(), aggregate_in_words(call, filter.as_ref())));
@@ -161,14 +171,6 @@ fn of_pipeline((number, pipeline): (usize, ExplainedPipeline)) -> PlanNode {
     PlanNode { rows, time, children: children.collect(), ..PlanNode::new(format!("pipeline {number}{how}")) }
 }
 
-/// The time that the pipelines of a plan were compiled.
-pub(crate) fn compile_time(plan: &Arc<dyn ExecutionPlan>) -> Duration {
-    let own = plan.downcast_ref::<CompiledExec>().and_then(CompiledExec::report);
-    let shared = plan.downcast_ref::<SharedExec>().map(|shared| compile_time(&shared.shared().1));
-    let inputs: Duration = plan.children().into_iter().map(compile_time).sum();
-    own.map_or(Duration::ZERO, |report| report.compile_time) + shared.unwrap_or_default() + inputs
-}
-
 /// Whether an operator gives its input's rows, in other batches or by other threads.
 fn hands_on(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.is::<StoppableExec>()
@@ -248,6 +250,12 @@ fn rows_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         windows.or_else(|| plan.downcast_ref::<BoundedWindowAggExec>().map(BoundedWindowAggExec::window_expr))?;
     let window = windows.iter().map(|window| window.name().to_owned());
     Some(format!("window {}", window.collect::<Vec<_>>().join(", ")))
+}
+
+/// Whether DataFusion has made up the name of a column.
+fn is_made_up(name: &str) -> bool {
+    let number = name.strip_prefix("__common_expr_").or_else(|| name.strip_prefix("alias"));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A call of an aggregate function.

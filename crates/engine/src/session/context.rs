@@ -1,6 +1,7 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
 use crate::bind::{BoundQuery, Instead, Lookup, bind};
+use crate::compile::CompileClock;
 use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
@@ -385,20 +386,23 @@ impl StatementContext {
         let state = &*self.state;
         let environment = self.explaining.as_ref().map_or(state.runtime_env(), |explaining| explaining.environment());
         let environment = Arc::clone(environment);
-        stoppable(state.session_id().to_owned(), state.config().clone(), environment, &self.cancel)
+        stoppable(state.session_id().to_owned(), state.config().clone(), environment, (&self.cancel, &self.watch))
     }
 }
 
-/// The context of a run that `cancel` stops.
+/// The context of a run that `cancel` stops and `watch` takes the time of.
 pub(super) fn stoppable(
     session: String,
     config: SessionConfig,
     environment: Arc<RuntimeEnv>,
-    cancel: &CancelToken,
+    (cancel, watch): (&CancelToken, &Arc<Stopwatch>),
 ) -> Arc<TaskContext> {
     let cancel = cancel.clone();
     let config =
         config.with_extension(StopSignal::new(move || cancel.is_cancelled())).with_extension(SharedRuns::new());
+    let watch = Arc::clone(watch);
+    let clock = CompileClock::new(move |time| watch.note(|times| times.compile += time));
+    let config = config.with_extension(Arc::new(clock));
     let (scalar, higher, aggregate, window) = Default::default();
     Arc::new(TaskContext::new(None, session, config, scalar, higher, aggregate, window, environment))
 }

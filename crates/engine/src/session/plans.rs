@@ -14,7 +14,7 @@ use crate::compile::CompiledExec;
 use crate::datafusion::cancellation::StoppableExec;
 use crate::datafusion::fixes::UnwaitedJoins;
 use crate::session::context::stoppable;
-use crate::session::{CancelToken, Session, StatementContext, StatementTables, progress};
+use crate::session::{CancelToken, Session, StatementContext, StatementTables, Stopwatch, progress};
 use crate::settings::{Fallback, FallbackCounts};
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
@@ -218,20 +218,20 @@ impl CachedPlan {
         Arc::clone(&self.schema)
     }
 
-    /// Starts a copy of the plan, which tells by `cancel` how far it is.
-    pub(crate) fn rows(&self, cancel: &CancelToken) -> Result<SendableRecordBatchStream> {
+    /// Starts a copy of the plan, which tells by `cancel` how far it is, and `watch` how long it compiles.
+    pub(crate) fn rows(&self, cancel: &CancelToken, watch: &Arc<Stopwatch>) -> Result<SendableRecordBatchStream> {
         let ready = self.ready().take();
         let plan = ready.map_or_else(|| self.copy(), Ok)?;
         progress::watch(cancel, &plan);
         self.counts.count(&self.fallbacks);
-        let rows = give_as(&self.schema, execute_stream(plan, self.task_of(cancel))?);
+        let rows = give_as(&self.schema, execute_stream(plan, self.task_of(cancel, watch))?);
         Ok(PlanLease { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))
     }
 
     /// The context of a run that `cancel` stops; that of the plan has the first run's.
-    fn task_of(&self, cancel: &CancelToken) -> Arc<TaskContext> {
+    fn task_of(&self, cancel: &CancelToken, watch: &Arc<Stopwatch>) -> Arc<TaskContext> {
         let task = &self.task;
-        stoppable(task.session_id(), task.session_config().clone(), task.runtime_env(), cancel)
+        stoppable(task.session_id(), task.session_config().clone(), task.runtime_env(), (cancel, watch))
     }
 
     /// Makes the copy for the next run, which need not wait for it then.

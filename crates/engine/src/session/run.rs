@@ -79,12 +79,13 @@ where
 pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: CachedPlan) -> Result<Started> {
     let head = ResultHead { schema: kept.schema(), affected: None };
     let (again, cancel) = (kept.at_rest(), CancelToken::new());
-    let own = cancel.clone();
+    let watch = Arc::new(watch);
+    let (own, known) = (cancel.clone(), Arc::clone(&watch));
     start_with(
         session,
-        (cancel, Arc::new(watch)),
+        (cancel, watch),
         (Told::Now(head), None),
-        async move { Ok((Outcome::Rows(kept.rows(&own)?), None)) },
+        async move { Ok((Outcome::Rows(kept.rows(&own, &known)?), None)) },
         move || again.make_ready(),
     )
 }

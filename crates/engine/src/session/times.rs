@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-/// Times before a query's first operator was started, phase by phase. Phases that a cached plan saves are zero.
+/// Times before a query's first operator was started, phase by phase, and of compiling. Phases that a cached plan saves are zero.
 ///
 /// ```
 /// let connection = gingham::Database::in_memory()?.connect();
@@ -27,6 +27,8 @@ pub struct PlanningTimes {
     pub optimize: Duration,
     /// Operators chosen and pipelines prepared: the physical plan.
     pub physical: Duration,
+    /// Machine code made for pipelines so far, while the query runs: no part of the total. Threads may have run the query meanwhile.
+    pub compile: Duration,
 }
 
 /// Takes the times of one statement, from when it is made.

@@ -95,8 +95,10 @@ pub struct Report {
     pub loops: usize,
     /// Bytes of machine code.
     pub code_bytes: usize,
-    /// Time that compiling took.
+    /// Time that compiling took, of this run and earlier ones.
     pub compile_time: Duration,
+    /// Of that, the time of this run: threads that ran the query meanwhile did not wait for it.
+    pub compiled_now: Duration,
     /// Bytes of memory that the query held at most, as far as who runs it says so.
     pub memory: usize,
     /// By pipeline, the last one's included.
@@ -110,6 +112,7 @@ impl Report {
         self.loops = self.loops.max(other.loops);
         self.code_bytes = self.code_bytes.max(other.code_bytes);
         self.compile_time = self.compile_time.max(other.compile_time);
+        self.compiled_now += other.compiled_now;
         self.memory = self.memory.max(other.memory);
         if self.pipelines.is_empty() {
             self.pipelines = other.pipelines;

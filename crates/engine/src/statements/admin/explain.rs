@@ -2,7 +2,7 @@
 //!
 //! The statement goes its usual way, as far as its plan when it is not to run ([`Until`]); so what is told is what would be done.
 
-use crate::explain::{self, ExplainedRun, ExplainedStatement, PlanNode, PlanReader, compile_time};
+use crate::explain::{self, ExplainedRun, ExplainedStatement, PlanNode, PlanReader};
 use crate::session::{Explaining, Outcome, Settings, StatementContext, Until};
 use crate::sql::copy::CopyPlace;
 use crate::sql::explain::Explain;
@@ -51,7 +51,7 @@ pub(crate) async fn run(
     let plan = tree(&own, &explaining, &kind, (given, options.analyze), options.verbose);
     let run = options.analyze.then(|| ExplainedRun {
         running: taken.saturating_sub(now),
-        compiling: explaining.plans().iter().map(compile_time).sum(),
+        compiling: times.compile,
         memory: explaining.most_memory(),
     });
     let settings = if options.settings { changed_settings(&own.settings()) } else { Vec::new() };
