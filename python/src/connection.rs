@@ -161,7 +161,7 @@ impl CoreConnection {
         let connection = self.with(py, tables)?;
         let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
         let column =
-            |field: &arrow::datatypes::Field| (field.name().clone(), crate::result::type_name(field.data_type()));
+            |field: &arrow::datatypes::Field| (field.name().clone(), gingham::type_name(field.data_type()));
         let schema = prepared.schema();
         Ok(schema.iter().flat_map(|schema| schema.fields()).map(|field| column(field)).collect())
     }

@@ -3,6 +3,7 @@
 //! DataFusion's functions give decimals that their types can't hold, or refuse the largest; here the type has room for
 //! what a carry adds. Halves of decimals go away from zero, those of floats to the even number.
 
+use crate::type_name::type_name;
 use crate::arithmetic::decimal::LARGEST;
 use crate::error::invalid;
 use crate::functions::{over_arrays, typed};
@@ -238,15 +239,16 @@ impl ScalarUDFImpl for Rounding {
             DataType::Null | DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::Float64,
             DataType::UInt64 => DataType::Decimal128(20, 0),
             integer if integer.is_integer() => DataType::Int64,
-            other => return invalid!(UndefinedFunction, "{} takes a number, not {other}", self.name),
+            other => return invalid!(UndefinedFunction, "{} takes a number, not {}", self.name, type_name(other)),
         };
         let mut wanted = vec![value];
         if let Some(digits) = types.get(1) {
             if !digits.is_integer() && *digits != DataType::Null {
                 return invalid!(
                     InvalidParameterValue,
-                    "{}: the number of digits must be an integer, not {digits}",
-                    self.name
+                    "{}: the number of digits must be an integer, not {}",
+                    self.name,
+                    type_name(digits)
                 );
             }
             wanted.push(DataType::Int64);

@@ -1,5 +1,6 @@
 //! Patterns of LIKE that end in an escape that escapes nothing. DataFusion takes the backslash for itself there.
 
+use crate::type_name::type_name;
 use crate::error::invalid;
 use crate::functions::function::PureFunction;
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -29,7 +30,7 @@ pub(crate) fn like_pattern() -> Arc<ScalarUDF> {
     };
     let types = |types: &[DataType]| match types {
         [pattern, _] if !pattern.is_string() && !pattern.is_null() => {
-            invalid!(UndefinedFunction, "a pattern of LIKE is a text, not {pattern}")
+            invalid!(UndefinedFunction, "a pattern of LIKE is a text, not {}", type_name(pattern))
         }
         [_, text] => Ok(vec![DataType::Utf8View, text.clone()]),
         _ => invalid!(UndefinedFunction, "LIKE takes a text and a pattern"),

@@ -1,6 +1,7 @@
 //! information_schema: views, columns and constraints from the catalog's own definitions, since DataFusion's tables of
 //! these names know neither types as SQL writes them nor defaults, keys and queries. The others are DataFusion's.
 
+use crate::type_name::type_name;
 use crate::session::catalog::Visible;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::system_tables::SystemColumns;
@@ -76,7 +77,7 @@ impl InformationSchema {
             "data_type",
             rows.iter().map(|(_, _, field, known, _)| match known {
                 Some(known) => Some(known.to_string().into()),
-                None => Some(field.data_type().to_string().into()),
+                None => Some(type_name(field.data_type()).into()),
             }),
         );
         columns.number("character_maximum_length", known(characters));

@@ -1,6 +1,7 @@
 //! The functions that operators between dates, times, timestamps and intervals are, and those that are called by name:
 //! age, justify_hours, justify_days and justify_interval.
 
+use crate::type_name::type_name;
 use crate::Error;
 use crate::casts::{Failing, convert};
 use crate::error::invalid;
@@ -249,8 +250,8 @@ fn two_moments(types: &[DataType]) -> Result<Vec<DataType>> {
     };
     match types {
         [a, b] if is_moment(a) && is_moment(b) => moments(types),
-        [other] | [other, _] if !is_moment(other) => invalid!(UndefinedFunction, "age takes timestamps, not {other}"),
-        [_, other] => invalid!(UndefinedFunction, "age takes timestamps, not {other}"),
+        [other] | [other, _] if !is_moment(other) => invalid!(UndefinedFunction, "age takes timestamps, not {}", type_name(other)),
+        [_, other] => invalid!(UndefinedFunction, "age takes timestamps, not {}", type_name(other)),
         _ => invalid!(UndefinedFunction, "age takes two timestamps, not {} values", types.len()),
     }
 }
@@ -263,7 +264,7 @@ fn one_interval(types: &[DataType]) -> Result<Vec<DataType>> {
     match types {
         [DataType::Interval(_) | DataType::Null] => Ok(vec![INTERVAL]),
         [text] if text.is_string() => Ok(vec![INTERVAL]),
-        [other] => invalid!(UndefinedFunction, "an interval is to be justified, not {other}"),
+        [other] => invalid!(UndefinedFunction, "an interval is to be justified, not {}", type_name(other)),
         _ => invalid!(UndefinedFunction, "one interval is to be justified, not {}", types.len()),
     }
 }

@@ -5,6 +5,7 @@
 //! so that one rule places every attribute of every layout. Dense pages (read-optimized paper, section 5.2) say how columns
 //! lie in a file; in memory each lies on its own.
 
+use crate::model::quoted::quoted_name;
 use crate::model::heap_options::HeapOptions;
 use crate::model::page_packing::PagePacking;
 use crate::{ColumnId, LogicalType, TableDefinition};
@@ -433,13 +434,6 @@ impl fmt::Display for GroupText<'_> {
         };
         write!(f, "({})", self.group.columns.iter().map(name).collect::<Vec<_>>().join(","))
     }
-}
-
-/// A name as SQL reads it back.
-pub fn quoted_name(name: &str) -> String {
-    let plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 /// Bits of a type's values in encoding plain, when they are codes: numbers of types of at most 64 bits.

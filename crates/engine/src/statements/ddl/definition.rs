@@ -1,6 +1,7 @@
 //! CREATE TABLE's columns, constraints and options to a table's definition. Every clause that the parser knows is
 //! either taken over or refused by name.
 
+use crate::type_name::type_name;
 use crate::session::{StatementContext, did_you_mean};
 use crate::sql::column_types::logical_type;
 use crate::sql::layout;
@@ -170,8 +171,10 @@ pub(crate) fn check_default(scope: &ConstraintScope<'_>, column: &ColumnDefiniti
         return Err(Error::invalid(
             SqlState::DatatypeMismatch,
             format!(
-                "DEFAULT {text} of column '{}' is of type {data_type}, which does not convert to {}",
-                column.name, column.logical_type
+                "DEFAULT {text} of column '{}' is of type {}, which does not convert to {}",
+                column.name,
+                type_name(&data_type),
+                column.logical_type
             ),
         ));
     }

@@ -1,5 +1,6 @@
 //! to_char, to_date and to_timestamp.
 
+use crate::type_name::type_name;
 use crate::error::invalid;
 use crate::functions::over_arrays;
 use crate::temporal::column::{DayAndTime, as_type, days_and_times};
@@ -102,7 +103,11 @@ impl ScalarUDFImpl for ByTemplate {
                 Ok(vec![value, DataType::Utf8])
             }
             (FormatTarget::Char, [value, _]) => {
-                invalid!(UndefinedFunction, "to_char takes a date, a time, an interval or a number, not {value}")
+                invalid!(
+                    UndefinedFunction,
+                    "to_char takes a date, a time, an interval or a number, not {}",
+                    type_name(value)
+                )
             }
             (FormatTarget::Char, _) => {
                 invalid!(UndefinedFunction, "to_char takes a value and a template, not {} values", types.len())
