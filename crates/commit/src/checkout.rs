@@ -100,7 +100,10 @@ mod tests {
     fn what_is_no_commit_is_none() {
         assert!(of(folder(&[("Cargo.toml", "")]).path()).is_none());
         assert_eq!(commit(&[(".git/HEAD", "ref: refs/heads/main\n")], ""), None);
-        assert_eq!(commit(&[(".git/HEAD", "ref: refs/heads/.invalid\n"), (".git/refs/heads/.invalid", "reftable")], ""), None);
+        assert_eq!(
+            commit(&[(".git/HEAD", "ref: refs/heads/.invalid\n"), (".git/refs/heads/.invalid", "reftable")], ""),
+            None
+        );
     }
 
     #[test]

@@ -35,9 +35,7 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
         && let Some((function, errors)) = rest.split_once("' failed to match any signature, errors: ")
     {
         let function = function.rsplit('\'').next().unwrap_or(function);
-        // The last is about a type; those before may be about their number.
-        let given = errors.rsplit_once("but received ").and_then(|(_, given)| given.split_once(" ("));
-        let given = given.map_or(String::new(), |(kind, _)| format!(" of type {}", sql_kinds(kind)));
+        let given = received(errors).map_or(String::new(), |kind| format!(" of type {}", sql_kinds(kind)));
         return Some(format!("function {function} does not take arguments{given}; cast them"));
     }
     if let Some((name, suggestion)) = text.strip_prefix("Invalid function '").and_then(|rest| rest.split_once("'.")) {
@@ -65,6 +63,10 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
         && let Some((types, _)) = types.split_once(" in BETWEEN expression")
     {
         return Some(format!("BETWEEN does not compare {}; cast them", sql_types(types)));
+    }
+    // A table function's argument, as a structure of DataFusion's.
+    if let Some((wanted, _)) = text.split_once(", got Literal(") {
+        return Some(sql_types(wanted));
     }
     if text.contains("array_resize: failed to convert size to usize") {
         return Some("array_resize can't give an array fewer than no elements".into());
@@ -156,15 +158,38 @@ pub(crate) fn parser_place(text: &str) -> (&str, Option<Position>) {
 /// Types as SQL writes them instead of Arrow, outside quotes.
 pub(crate) fn sql_types(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for (number, part) in text.split('\'').enumerate() {
-        plain.push_str(if number == 0 { "" } else { "'" });
-        if number % 2 == 1 {
-            plain.push_str(part);
-        } else {
-            push_sql_types(&mut plain, part);
+    let (mut quoted, mut begin) = (false, 0);
+    for (at, _) in text.match_indices('\'') {
+        // The sign of "isn't" quotes nothing.
+        if !quoted && text[..at].ends_with('n') && text[at + 1..].starts_with("t ") {
+            continue;
         }
+        let part = &text[begin..at];
+        if quoted {
+            plain.push_str(part)
+        } else {
+            push_sql_types(&mut plain, part)
+        }
+        plain.push('\'');
+        (quoted, begin) = (!quoted, at + 1);
+    }
+    let part = &text[begin..];
+    if quoted {
+        plain.push_str(part)
+    } else {
+        push_sql_types(&mut plain, part)
     }
     plain
+}
+
+/// The type that a function was given, by what it says of each of its signatures; those that are about the number of arguments
+/// name none.
+fn received(errors: &str) -> Option<&str> {
+    let told = errors.split("but received ").skip(1).map(|given| {
+        let end = [" (DataType", ",Error", ". ", "\n"].iter().filter_map(|end| given.find(end)).min();
+        given[..end.unwrap_or(given.len())].trim_end_matches('.')
+    });
+    told.filter(|kind| !kind.starts_with(|c: char| c.is_ascii_digit()) && !kind.starts_with("a ")).last()
 }
 
 /// Appends a text without quotes, its types as SQL writes them.
@@ -273,6 +298,10 @@ mod tests {
             ("Binary operator 'Int64' of List and Union", "Binary operator 'Int64' of List and Union"),
             ("Dictionary(Int32, Utf8)", "VARCHAR"),
             ("Date32, Utf8 (", "DATE, VARCHAR ("),
+            (
+                "There isn't a common type to coerce Timestamp(ns, \"+00:00\") and 'Utf8'",
+                "There isn't a common type to coerce TIMESTAMP(9) WITH TIME ZONE '+00:00' and 'Utf8'",
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(sql_types(text), expected, "{text}");
@@ -291,6 +320,11 @@ mod tests {
                 "Function 'substr' user-defined coercion failed with: Internal error: Function 'substr' failed to match any \
                  signature, errors: Coercion failed, but received Decimal(2, 1) (DataType: Decimal128(2, 1)).",
                 "function substr does not take arguments of type DECIMAL(2,1); cast them",
+            ),
+            (
+                "Function 'approx' failed to match any signature, errors: Error during planning: Function 'approx' expects \
+                 Numeric but received String,Error during planning: Function 'approx' expects 3 arguments but received 2",
+                "function approx does not take arguments of type VARCHAR; cast them",
             ),
             (
                 "Function 'sum' failed to match any signature, errors: Coercion failed, but received String (DataType: Utf8).",

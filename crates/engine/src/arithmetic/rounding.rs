@@ -3,10 +3,10 @@
 //! DataFusion's functions give decimals that their types can't hold, or refuse the largest; here the type has room for
 //! what a carry adds. Halves of decimals go away from zero, those of floats to the even number.
 
-use crate::type_name::type_name;
 use crate::arithmetic::decimal::LARGEST;
 use crate::error::invalid;
 use crate::functions::{over_arrays, typed};
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float32Array, Float64Array, Int64Array};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::{ScalarValue, internal_err};

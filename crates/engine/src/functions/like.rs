@@ -1,8 +1,8 @@
 //! Patterns of LIKE that end in an escape that escapes nothing. DataFusion takes the backslash for itself there.
 
-use crate::type_name::type_name;
 use crate::error::invalid;
 use crate::functions::function::PureFunction;
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;

@@ -1,8 +1,8 @@
 //! Functions of numbers that DataFusion has not, or has by another name: power as an operator, mod and sign.
 
-use crate::type_name::type_name;
 use crate::error::invalid;
 use crate::functions::function::PureFunction;
+use crate::type_name::type_name;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type};

@@ -1,9 +1,9 @@
 //! Regular expressions as PostgreSQL reads them: a `.` is any character, a line's end among them, `^` and `$` are the ends of
 //! the text, and the flags are PostgreSQL's. `regexp_replace` is whole ours, for what its replacement means.
 
-use crate::type_name::type_name;
 use crate::error::invalid;
 use crate::functions::function::PureFunction;
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -93,7 +93,7 @@ pub(super) fn regexp_replace() -> Arc<ScalarUDF> {
             Some(other) => {
                 let given = type_name(other);
                 invalid!(UndefinedFunction, "regexp_replace takes texts, not {given}; cast it to VARCHAR")
-            },
+            }
             None => Ok(vec![DataType::Utf8View; types.len()]),
         }
     };

@@ -3,9 +3,9 @@
 //! Each lane decodes a run of row groups (Parquet) or of batches (IPC files), so that lanes work at the same time and
 //! the records keep their order.
 
-use crate::type_name::type_name;
 use crate::files::{FileFormat, io_error, unreadable, word_columns};
 use crate::load::sink::{RecordPosition, Sink, run_lanes};
+use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::array::{Array, RecordBatch};
 use arrow::compute::cast;

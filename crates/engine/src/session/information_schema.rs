@@ -1,10 +1,10 @@
 //! information_schema: views, columns and constraints from the catalog's own definitions, since DataFusion's tables of
 //! these names know neither types as SQL writes them nor defaults, keys and queries. The others are DataFusion's.
 
-use crate::type_name::type_name;
 use crate::session::catalog::Visible;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::system_tables::SystemColumns;
+use crate::type_name::type_name;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Field;
 use async_trait::async_trait;

@@ -68,7 +68,10 @@ impl LikeTest {
 impl ColumnTest for LikeTest {
     fn test(&self, values: &ArrayRef) -> Result<BooleanArray> {
         let strings = values.as_string_view_opt().ok_or_else(|| {
-            Error::invalid(SqlState::DatatypeMismatch, format!("LIKE takes strings, not {}", type_name(values.data_type())))
+            Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!("LIKE takes strings, not {}", type_name(values.data_type())),
+            )
         })?;
         let found = BooleanBuffer::collect_bool(strings.len(), |row| {
             strings.is_valid(row) && self.matches(strings.value(row).as_bytes()) != self.negated

@@ -1,7 +1,6 @@
 //! The functions that operators between dates, times, timestamps and intervals are, and those that are called by name:
 //! age, justify_hours, justify_days and justify_interval.
 
-use crate::type_name::type_name;
 use crate::Error;
 use crate::casts::{Failing, convert};
 use crate::error::invalid;
@@ -9,6 +8,7 @@ use crate::functions::{Compute, PureFunction, typed};
 use crate::temporal::moment::{Toward, units_of_day};
 use crate::temporal::operators::INTERVAL;
 use crate::temporal::{interval, moment};
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
@@ -250,7 +250,9 @@ fn two_moments(types: &[DataType]) -> Result<Vec<DataType>> {
     };
     match types {
         [a, b] if is_moment(a) && is_moment(b) => moments(types),
-        [other] | [other, _] if !is_moment(other) => invalid!(UndefinedFunction, "age takes timestamps, not {}", type_name(other)),
+        [other] | [other, _] if !is_moment(other) => {
+            invalid!(UndefinedFunction, "age takes timestamps, not {}", type_name(other))
+        }
         [_, other] => invalid!(UndefinedFunction, "age takes timestamps, not {}", type_name(other)),
         _ => invalid!(UndefinedFunction, "age takes two timestamps, not {} values", types.len()),
     }

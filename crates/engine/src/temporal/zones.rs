@@ -1,10 +1,10 @@
 //! AT TIME ZONE: of a local time the instant that it is in a zone, of an instant the local time there.
 
-use crate::type_name::type_name;
 use crate::error::invalid;
 use crate::functions::PureFunction;
 use crate::temporal::moment::is_infinite;
 use crate::temporal::text::{Zone, local_of, utc_of};
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType};
 use datafusion::common::internal_err;

@@ -5,9 +5,9 @@
 //! so that one rule places every attribute of every layout. Dense pages (read-optimized paper, section 5.2) say how columns
 //! lie in a file; in memory each lies on its own.
 
-use crate::model::quoted::quoted_name;
 use crate::model::heap_options::HeapOptions;
 use crate::model::page_packing::PagePacking;
+use crate::model::quoted::quoted_name;
 use crate::{ColumnId, LogicalType, TableDefinition};
 
 /// Records of a full segment.

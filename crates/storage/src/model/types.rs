@@ -270,7 +270,8 @@ mod tests {
     #[test]
     fn no_type_is_called_as_arrow_does() {
         let list = || Arc::new(Field::new_list_field(DataType::Int64, true));
-        let pair = || Fields::from(vec![Field::new("a", DataType::Utf8View, true), Field::new("B", DataType::Null, true)]);
+        let pair =
+            || Fields::from(vec![Field::new("a", DataType::Utf8View, true), Field::new("B", DataType::Null, true)]);
         let entries = Arc::new(Field::new("entries", DataType::Struct(pair()), false));
         let union = UnionFields::try_new([0], [Field::new("n", DataType::Int32, true)]).expect("a union");
         let cases = [
@@ -289,10 +290,7 @@ mod tests {
             (DataType::Time32(TimeUnit::Second), "TIME(0)"),
             (DataType::Time64(TimeUnit::Nanosecond), "TIME(9)"),
             (DataType::Timestamp(TimeUnit::Microsecond, None), "TIMESTAMP(6)"),
-            (
-                DataType::Timestamp(TimeUnit::Millisecond, Some("+00:00".into())),
-                "TIMESTAMP(3) WITH TIME ZONE '+00:00'",
-            ),
+            (DataType::Timestamp(TimeUnit::Millisecond, Some("+00:00".into())), "TIMESTAMP(3) WITH TIME ZONE '+00:00'"),
             (DataType::Interval(IntervalUnit::YearMonth), "INTERVAL"),
             (DataType::Interval(IntervalUnit::MonthDayNano), "INTERVAL"),
             (DataType::Duration(TimeUnit::Second), "INTERVAL"),

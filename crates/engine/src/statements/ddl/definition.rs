@@ -1,7 +1,6 @@
 //! CREATE TABLE's columns, constraints and options to a table's definition. Every clause that the parser knows is
 //! either taken over or refused by name.
 
-use crate::type_name::type_name;
 use crate::session::{StatementContext, did_you_mean};
 use crate::sql::column_types::logical_type;
 use crate::sql::layout;
@@ -9,6 +8,7 @@ use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
 use crate::statements::ddl::expression;
+use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
 use datafusion::sql::sqlparser::ast::{

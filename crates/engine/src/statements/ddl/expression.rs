@@ -1,12 +1,12 @@
 //! Expressions that a table keeps as text, DEFAULT and CHECK: planned when the table is made, so that a wrong one is
 //! refused then, and planned again by each statement that writes.
 
-use crate::type_name::type_name;
 use crate::guards::guarded_alone;
 use crate::session::make_plannable;
 use crate::sql::depth;
 use crate::sql::dialect::Gingham;
 use crate::statements::dml::ingest;
+use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
@@ -33,7 +33,10 @@ pub(crate) fn check(
     let (expression, schema) = analyze(state, schema, condition, &what)?;
     let data_type = expression.get_type(&schema)?;
     if !matches!(data_type, DataType::Boolean | DataType::Null) {
-        return Err(Error::invalid(SqlState::DatatypeMismatch, format!("{what} is of type {}, not BOOLEAN", type_name(&data_type))));
+        return Err(Error::invalid(
+            SqlState::DatatypeMismatch,
+            format!("{what} is of type {}, not BOOLEAN", type_name(&data_type)),
+        ));
     }
     if let Some(function) = volatile(&expression)? {
         return Err(Error::invalid(

@@ -1,6 +1,5 @@
 //! to_char, to_date and to_timestamp.
 
-use crate::type_name::type_name;
 use crate::error::invalid;
 use crate::functions::over_arrays;
 use crate::temporal::column::{DayAndTime, as_type, days_and_times};
@@ -10,6 +9,7 @@ use crate::temporal::format::read::{ReadMoment, read};
 use crate::temporal::format::write::{FormattedValue, write};
 use crate::temporal::moment::{is_infinite, units_of_day};
 use crate::temporal::zones::ZONE;
+use crate::type_name::type_name;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;

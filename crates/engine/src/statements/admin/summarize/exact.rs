@@ -72,7 +72,9 @@ pub(super) async fn figures(
     for (number, column) in exact.columns.iter_mut().enumerate() {
         match column.extremes.as_ref().map(range_of).transpose()?.unwrap_or(Bounds::None) {
             Bounds::Finite(range) => column.range = Some(range),
-            Bounds::Infinite => unbounded.extend([Figure::LeastFinite, Figure::GreatestFinite].map(|own| (number, own))),
+            Bounds::Infinite => {
+                unbounded.extend([Figure::LeastFinite, Figure::GreatestFinite].map(|own| (number, own)))
+            }
             Bounds::None => {}
         }
     }
@@ -219,7 +221,8 @@ fn range_of(extremes: &[ArrayRef; 2]) -> Result<Bounds> {
         Ok(own) if own.is_string() || own == LogicalType::Binary => return Ok(Bounds::None),
         Ok(own) => own,
     };
-    let [low, high] = [low, high].map(|value| Ok::<_, Error>(integers_of_array(&cast(value, &logical_type.to_arrow())?)?));
+    let [low, high] =
+        [low, high].map(|value| Ok::<_, Error>(integers_of_array(&cast(value, &logical_type.to_arrow())?)?));
     let (Some(Some(low)), Some(Some(high))) = (low?.first().copied(), high?.first().copied()) else {
         return Ok(Bounds::None);
     };

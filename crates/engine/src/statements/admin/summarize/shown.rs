@@ -7,7 +7,7 @@ use crate::text::as_text;
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringViewArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Float64Type, Schema, SchemaRef};
 use gingham_storage::LogicalType;
 use gingham_storage::decode::array_of_integers;
 use gingham_storage::model::float_of_integer;
@@ -46,12 +46,7 @@ struct Texts {
 }
 
 /// A row for each column of `described`.
-pub(super) fn rows(
-    described: &Schema,
-    types: &[String],
-    exact: &Exact,
-    estimates: &[Estimate],
-) -> Result<RecordBatch> {
+pub(super) fn rows(described: &Schema, types: &[String], exact: &Exact, estimates: &[Estimate]) -> Result<RecordBatch> {
     let columns = exact.columns.iter().zip(estimates).zip(described.fields());
     let texts = columns.map(|((known, estimate), field)| texts_of(known, estimate, field.data_type()));
     let texts: Vec<Texts> = texts.collect::<Result<_>>()?;
@@ -95,13 +90,20 @@ fn texts_of(known: &ExactColumn, estimate: &Estimate, data_type: &DataType) -> R
         texts.extremes = [text(low)?, text(high)?];
     }
     texts.mean = known.mean.as_ref().map(text).transpose()?.flatten();
-    texts.deviation = known.deviation.as_ref().map(text).transpose()?.flatten();
+    texts.deviation = known.deviation.as_ref().map(rounded).transpose()?.as_ref().map(text).transpose()?.flatten();
     if let Some(quartiles) = estimate.quartiles {
         let values = values_of(&quartiles, data_type)?;
         texts.quartiles = [text(&values.slice(0, 1))?, text(&values.slice(1, 1))?, text(&values.slice(2, 1))?];
     }
     texts.histogram = known.range.map(|_| drawn(&estimate.counts));
     Ok(texts)
+}
+
+/// Floats of twelve digits: of a deviation, more depend on the order in which values were added.
+fn rounded(values: &ArrayRef) -> Result<ArrayRef> {
+    let values = cast(values, &DataType::Float64)?;
+    let twelve = |value: f64| format!("{value:.11e}").parse().unwrap_or(value);
+    Ok(Arc::new(values.as_primitive::<Float64Type>().unary::<_, Float64Type>(twelve)))
 }
 
 /// Values of a type from the integers that stand for them in order.

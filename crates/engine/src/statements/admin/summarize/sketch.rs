@@ -199,7 +199,9 @@ impl Accumulator for Summarizing {
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
         for bytes in states[0].as_binary::<i32>().iter().flatten() {
-            let Some(other) = Summary::of_bytes(bytes) else { return internal_err!("the summary of a part of a column") };
+            let Some(other) = Summary::of_bytes(bytes) else {
+                return internal_err!("the summary of a part of a column");
+            };
             self.summary.merge(other);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Single values: which types convert to which, and how values are shown in messages.
 
-use crate::type_name::type_name;
 use crate::casts::{Failing, convert};
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
