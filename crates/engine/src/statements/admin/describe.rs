@@ -31,9 +31,11 @@ pub(crate) async fn describe(context: &StatementContext, statement: Sql) -> Resu
         Sql::ExplainTable { hive_format: None, table_name, .. } => {
             describe_table(context, &table_reference(&table_name)?).await
         }
-        Sql::Explain { statement: mut inner, .. } => {
-            only_queries(&mut inner, "DESCRIBE", "describes tables and queries")?;
-            let Sql::Query(query) = *inner else { return Err(Error::Internal("DESCRIBE of no query".into())) };
+        Sql::Explain { statement: inner, .. } => {
+            let Sql::Query(mut query) = *inner else {
+                return Err(Error::Unsupported("DESCRIBE takes a table or a query".to_owned()));
+            };
+            query::refuse_ignored(&mut query)?;
             let bound = context.bind(*query, None).await?;
             columns_of_schema(&bound.names.rename(bound.plan.schema().as_arrow()))
         }
@@ -167,11 +169,11 @@ pub(crate) async fn run_explain(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     match statement.statement.as_mut() {
-        DataFusionStatement::Statement(inner) => only_queries(inner, EXPLAIN.0, EXPLAIN.1)?,
+        DataFusionStatement::Statement(inner) => only_queries(inner)?,
         DataFusionStatement::Explain(_) => {
             return Err(Error::invalid(SqlState::SyntaxError, "EXPLAIN of EXPLAIN makes no sense"));
         }
-        other => return Err(refusal(&other.to_string(), EXPLAIN.0, EXPLAIN.1)),
+        other => return Err(refusal(&other.to_string())),
     }
     let (context, notes) = context.noting();
     if statement.options.format == Some(ExplainFormat::Tree) {
@@ -266,17 +268,14 @@ fn noted(schema: SchemaRef, notes: &[(String, String)]) -> datafusion::error::Re
     Ok(Some(RecordBatch::try_new(schema, vec![Arc::new(names), Arc::new(texts)])?))
 }
 
-/// The statement that explains, and what it does.
-const EXPLAIN: (&str, &str) = ("EXPLAIN", "explains queries");
-
-fn only_queries(statement: &mut Sql, verb: &str, does: &str) -> Result<()> {
+fn only_queries(statement: &mut Sql) -> Result<()> {
     match statement {
         Sql::Query(query) => query::refuse_ignored(query),
-        other => Err(refusal(&other.to_string(), verb, does)),
+        other => Err(refusal(&other.to_string())),
     }
 }
 
-fn refusal(text: &str, verb: &str, does: &str) -> Error {
+fn refusal(text: &str) -> Error {
     let first: Vec<&str> = text.split_whitespace().take(2).collect();
-    Error::Unsupported(format!("{verb} of {} is not supported; it {does}", first.join(" ")))
+    Error::Unsupported(format!("EXPLAIN of {} is not supported; it explains queries", first.join(" ")))
 }
