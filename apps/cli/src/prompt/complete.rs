@@ -88,6 +88,7 @@ const KEYWORDS: &[&str] = &[
     "SET",
     "SHOW",
     "SUM",
+    "SUMMARIZE",
     "TABLE",
     "TABLES",
     "TEMP",

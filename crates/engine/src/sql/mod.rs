@@ -11,7 +11,7 @@
 //! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
-//! | `alter_design`, `copy`, `explain` | statements that the parser does not know |
+//! | `alter_design`, `copy`, `explain`, `summarize` | statements that the parser does not know |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
@@ -39,6 +39,7 @@ pub(crate) mod quoted;
 pub(crate) mod refuse;
 pub(crate) mod split;
 pub(crate) mod splitter;
+pub(crate) mod summarize;
 pub(crate) mod tokens;
 pub(crate) mod untyped;
 pub(crate) mod walk;

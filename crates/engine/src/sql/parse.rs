@@ -1,5 +1,5 @@
-//! Text to statements: DataFusion's parser, with COPY and ALTER TABLE … SET (…) in Gingham's own grammar and refused
-//! statements set aside.
+//! Text to statements: DataFusion's parser, with COPY, SUMMARIZE and ALTER TABLE … SET (…) in Gingham's own grammar and
+//! refused statements set aside.
 
 use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
@@ -11,6 +11,8 @@ use crate::sql::explain::Explain;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::places::position;
 use crate::sql::split::without_mark;
+use crate::sql::summarize;
+use crate::sql::summarize::Summarize;
 use crate::sql::tokens::Tokens;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::sql::{depth, refuse, untyped};
@@ -36,6 +38,8 @@ pub(crate) enum Statement {
     Explain(Box<Explain>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
     AlterDesign(Box<AlterDesign>),
+    /// SUMMARIZE t, SUMMARIZE SELECT ….
+    Summarize(Box<Summarize>),
     /// One that is not offered, with the error that running it gives.
     Refused(String),
 }
@@ -64,6 +68,10 @@ impl fmt::Display for Statement {
             Self::CopyOut(copy) => write!(f, "COPY {} TO STDOUT", copy.source),
             Self::Explain(explain) => write!(f, "EXPLAIN {}", explain.statement),
             Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
+            Self::Summarize(summarize) => match &summarize.table {
+                Some(table) => write!(f, "SUMMARIZE {table}"),
+                None => write!(f, "SUMMARIZE {}", summarize.query),
+            },
             Self::Refused(error) => write!(f, "({error})"),
         }
     }
@@ -75,6 +83,7 @@ impl SyntaxTree for Statement {
             Self::Sql(statement) => statement.walk(visitor),
             Self::Explain(explain) => explain.statement.walk(visitor),
             Self::CopyOut(copy) => copy.source.walk(visitor),
+            Self::Summarize(summarize) => summarize.query.walk(visitor),
             Self::CopyFrom(_) | Self::AlterDesign(_) | Self::Refused(_) => Ok(()),
         }
     }
@@ -187,6 +196,11 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
         let alter = alter_design::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
         return Ok(Statement::AlterDesign(Box::new(alter)));
     }
+    if summarize::starts(&parser.parser) {
+        let mut summarize = summarize::parse(&mut parser.parser)?;
+        depth::limit(&mut summarize.query)?;
+        return Ok(Statement::Summarize(Box::new(summarize)));
+    }
     if untyped::starts(&parser.parser) {
         let mut statement = untyped::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
         depth::limit(&mut statement)?;
@@ -245,6 +259,9 @@ mod tests {
             "PREPARE p AS SELECT $1",
             "SHOW TABLES",
             "DESCRIBE t",
+            "SUMMARIZE s.t",
+            "SUMMARIZE (SELECT 1)",
+            "SUMMARIZE WITH x AS (SELECT 1) SELECT * FROM x",
             "TRUNCATE t",
             "BEGIN IMMEDIATE TRANSACTION",
             "END",

@@ -26,9 +26,11 @@ pub(crate) async fn describe(context: &StatementContext, statement: Sql) -> Resu
         Sql::ExplainTable { hive_format: None, table_name, .. } => {
             describe_table(context, &table_reference(&table_name)?).await
         }
-        Sql::Explain { statement: mut inner, .. } => {
-            only_queries(&mut inner)?;
-            let Sql::Query(query) = *inner else { return Err(Error::Internal("DESCRIBE of no query".into())) };
+        Sql::Explain { statement: inner, .. } => {
+            let Sql::Query(mut query) = *inner else {
+                return Err(Error::Unsupported("DESCRIBE takes a table or a query".to_owned()));
+            };
+            query::refuse_ignored(&mut query)?;
             let bound = context.bind(*query, None).await?;
             columns_of_schema(&bound.names.rename(bound.plan.schema().as_arrow()))
         }
@@ -153,17 +155,4 @@ pub(crate) fn rows<const N: usize>(names: [&str; N], values: &[[Option<String>; 
     let batch = RecordBatch::try_from_iter_with_nullable(columns)?;
     let (schema, batches) = (batch.schema(), futures::stream::iter([Ok(batch)]));
     Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema, batches))))
-}
-
-/// Refuses statements that are no queries; of a query what nothing reads.
-fn only_queries(statement: &mut Sql) -> Result<()> {
-    match statement {
-        Sql::Query(query) => query::refuse_ignored(query),
-        other => Err(refusal(&other.to_string())),
-    }
-}
-
-fn refusal(text: &str) -> Error {
-    let first: Vec<&str> = text.split_whitespace().take(2).collect();
-    Error::Unsupported(format!("DESCRIBE of {} is not supported; it describes tables and queries", first.join(" ")))
 }

@@ -5,6 +5,7 @@
 //! | `settings`, `prepare`, `transaction` | SET and SHOW; PREPARE and EXECUTE; BEGIN, COMMIT, savepoints |
 //! | `describe`, `show_create`, `system` | what there is: DESCRIBE, SHOW CREATE, system tables |
 //! | `explain`, `explain_indent` | EXPLAIN in formats of Gingham's, and of DataFusion's |
+//! | `summarize/` | what is in each column: SUMMARIZE |
 //! | `vacuum` | VACUUM |
 
 pub(crate) mod describe;
@@ -13,5 +14,6 @@ pub(crate) mod explain_indent;
 pub(crate) mod prepare;
 pub(crate) mod settings;
 pub(crate) mod show_create;
+pub(crate) mod summarize;
 pub(crate) mod transaction;
 pub(crate) mod vacuum;
