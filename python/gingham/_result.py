@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 40
 # Characters of a value that are shown.
 SHOWN_LETTERS = 60
+# And where a table would be wider than the terminal, tried one after the other before columns are left out.
+FEWER_LETTERS = (30, 20)
+# Columns and lines of what is no terminal.
+NO_TERMINAL = (100, 24)
 
 
 class _Stream:
@@ -67,7 +72,7 @@ class Frames:
         return polars.DataFrame(_Stream(self._rows().collected(views=True, durations=True)))
 
     def show(self, rows: int = SHOWN_ROWS) -> None:
-        """Prints the first rows.
+        """Prints the first rows, as wide as the terminal: of a wide table the columns in the middle are left out.
 
         >>> import gingham
         >>> gingham.connect().sql("SELECT 1 AS n, 'one' AS word").show()
@@ -97,28 +102,39 @@ class Preview:
         self._numeric = [kind == NUMBER and kind != "BOOLEAN" for kind in self.types]
         result.close()
 
-    def _summary(self) -> str:
+    def _summary(self, left_out: int = 0) -> str:
         count = len(self.rows)
         rows = f"the first {count} rows" if self.more else f"{count} row{'' if count == 1 else 's'}"
         columns = len(self.names)
-        return f"{rows}, {columns} column{'' if columns == 1 else 's'}"
+        hidden = f", of which {left_out} {'is' if left_out == 1 else 'are'} not shown" if left_out else ""
+        return f"{rows}, {columns} column{'' if columns == 1 else 's'}{hidden}"
 
-    def text(self) -> str:
-        """As a table for a terminal."""
-        rows = [self.names, self.types, *[[_cut(text) for text in row] for row in self.rows]]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(self.names))]
-        aligned = [
-            "│ "
-            + " │ ".join(
-                text.rjust(width) if numeric else text.ljust(width)
-                for text, width, numeric in zip(row, widths, self._numeric, strict=True)
-            )
-            + " │"
-            for row in rows
-        ]
-        line = ["─" * (width + 2) for width in widths]
+    def text(self, width: "int | None" = None) -> str:
+        """As a table for a terminal of that width, by default the one that there is."""
+        width = shutil.get_terminal_size(NO_TERMINAL).columns if width is None else width
+        for letters in (SHOWN_LETTERS, *FEWER_LETTERS):
+            columns = self._columns(letters)
+            if _width(columns) <= width:
+                return self._drawn(columns, 0)
+        first, last = _fitting(columns, width)
+        gap = (["…"] * len(columns[0][0]), False)
+        shown = [*columns[:first], gap, *columns[len(columns) - last :]]
+        return self._drawn(shown, len(columns) - first - last)
+
+    def _columns(self, letters: int) -> "list[tuple[list[str], bool]]":
+        """The cells of each column, its name and type first, and whether they are numbers."""
+        rows = [self.names, self.types, *self.rows]
+        return [([_cut(row[at], letters) for row in rows], self._numeric[at]) for at in range(len(self.names))]
+
+    def _drawn(self, columns: "list[tuple[list[str], bool]]", left_out: int) -> str:
+        aligned = []
+        for cells, numeric in columns:
+            width = max(map(len, cells))
+            aligned.append([cell.rjust(width) if numeric else cell.ljust(width) for cell in cells])
+        rows = ["│ " + " │ ".join(cells) + " │" for cells in zip(*aligned, strict=True)]
+        line = ["─" * (len(cells[0]) + 2) for cells in aligned]
         top, middle, bottom = ("┌" + "┬".join(line) + "┐", "├" + "┼".join(line) + "┤", "└" + "┴".join(line) + "┘")
-        return "\n".join([top, *aligned[:2], middle, *aligned[2:], bottom, self._summary()])
+        return "\n".join([top, *rows[:2], middle, *rows[2:], bottom, self._summary(left_out)])
 
     def html(self) -> str:
         """As a table for a notebook."""
@@ -139,6 +155,24 @@ class Preview:
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><p>{html.escape(self._summary())}</p>"
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, letters: int = SHOWN_LETTERS) -> str:
     text = text.replace("\n", "\\n")
-    return text if len(text) <= SHOWN_LETTERS else text[: SHOWN_LETTERS - 1] + "…"
+    return text if len(text) <= letters else text[: letters - 1] + "…"
+
+
+def _width(columns: "list[tuple[list[str], bool]]") -> int:
+    """How wide a table of these columns is, with its lines."""
+    return sum(max(map(len, cells)) + 3 for cells, _ in columns) + 1
+
+
+def _fitting(columns: "list[tuple[list[str], bool]]", width: int) -> "tuple[int, int]":
+    """How many of the first columns and of the last ones fit, beside a narrow one that stands for the others; one does at least."""
+    gap = 4
+    first, last, left = 1, 0, width - gap - _width(columns[:1])
+    while first + last < len(columns):
+        at = first if first <= last else len(columns) - 1 - last
+        left -= _width(columns[at : at + 1]) - 1
+        if left < 0:
+            break
+        first, last = (first + 1, last) if first <= last else (first, last + 1)
+    return first, last

@@ -112,6 +112,40 @@ def test_shown_values_are_short_and_safe(connection, capsys):
     assert "the first 3 rows" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("width", [40, 80, 120, 1000])
+def test_wide_tables_fit_the_terminal(connection, monkeypatch, capsys, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    columns = ", ".join(f"value * {at} AS column_{at}" for at in range(48))
+    connection.sql(f"SELECT {columns} FROM generate_series(1, 3)").show()
+    shown = capsys.readouterr().out.rstrip("\n")
+    lines = shown.splitlines()
+    assert max(map(len, lines[:-1])) <= width and len({len(line) for line in lines[:-1]}) == 1, shown
+    names = [name.strip() for name in lines[1].strip("│").split("│")]
+    if width == 1000:
+        assert names == [f"column_{at}" for at in range(48)] and lines[-1] == "3 rows, 48 columns"
+        return
+    gap = names.index("…")
+    last = len(names) - 1 - gap
+    assert names[:gap] == [f"column_{at}" for at in range(gap)], "the first columns"
+    assert names[gap + 1 :] == [f"column_{at}" for at in range(48 - last, 48)], "the last ones"
+    assert gap >= 1 and gap - last in (0, 1)
+    assert lines[-1] == f"3 rows, 48 columns, of which {48 - gap - last} are not shown"
+    # There is no room for one more.
+    assert len(lines[0]) + len("│ column_10 ") > width
+
+
+def test_values_are_cut_before_columns_are_left_out(connection, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    relation = connection.sql("SELECT repeat('x', 50) AS a, repeat('y', 50) AS b")
+    lines = repr(relation).splitlines()
+    assert len(lines[0]) <= 80 and "x" * 29 + "…" in lines[4] and "y" * 29 + "…" in lines[4]
+    assert lines[-1] == "1 row, 2 columns"
+    monkeypatch.setenv("COLUMNS", "20")
+    lines = repr(relation).splitlines()
+    assert "x" * 19 + "…" in lines[4] and "y" not in lines[4], "one column at least, however narrow"
+    assert lines[-1] == "1 row, 2 columns, of which 1 is not shown"
+
+
 def test_a_table_in_the_place_of_a_variable_is_warned_of_once(connection):
     connection.execute("CREATE TABLE sales AS SELECT 1 AS n")
     sales, other = pandas.DataFrame({"n": [2]}), pandas.DataFrame({"n": [3]})

@@ -1,8 +1,8 @@
 //! The verbs on a whole database: `layout`, `check`, `backup`, `rescue`.
 
 use crate::failure::Failure;
-use crate::script::counted;
 use gingham::Database;
+use gingham_lab::words::counted;
 use std::io::Write;
 use std::path::Path;
 

@@ -6,13 +6,14 @@ mod report;
 mod sizes;
 
 use crate::failure::Failure;
-use crate::progress::{Step, bytes, thousands};
+use crate::progress::Step;
 use clap::Args;
 use gingham::advisor::Workload;
 use gingham::{Database, DatabaseOptions};
 use gingham_lab::advisor::{Advice, Answered, Request, Stop, Watch, advise};
 use gingham_lab::machine::Machine;
 use gingham_lab::tpch::{self, TpchTable};
+use gingham_lab::words::{bytes, counted, thousands};
 use gingham_reference::Reference;
 use measure::Measurement;
 use report::Report;
@@ -104,8 +105,10 @@ fn advised(database: &Database, scale: f64) -> Result<Advice, Failure> {
     let changes = advice.tables.iter().filter(|table| table.answered() == Answered::Change).count();
     let measured: usize = advice.tables.iter().map(|table| table.designs.len()).sum();
     step.finish(&format!(
-        "{measured} designs of {} tables measured, {changes} tables would change",
-        advice.tables.len()
+        "{} of {} measured, {} would change",
+        counted(measured as u64, "design"),
+        counted(advice.tables.len() as u64, "table"),
+        counted(changes as u64, "table")
     ));
     Ok(advice)
 }

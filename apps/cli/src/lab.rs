@@ -4,11 +4,12 @@ use crate::failure::Failure;
 use crate::progress::Step;
 use clap::{Args, Subcommand};
 use gingham_lab::experiment::{
-    Bench, Counter, Experiment, Mode, Outcome, Progress, Settings, Verdict, count, document, run as run_all,
+    Bench, Counter, Experiment, Mode, Outcome, Progress, Settings, count, document, run as run_all, tally,
 };
 use gingham_lab::experiments::{all, select};
 use gingham_lab::merge::merge;
 use gingham_lab::report;
+use gingham_lab::words::counted;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -127,10 +128,7 @@ pub fn run(command: LabCommand) -> Result<(), Failure> {
 
 fn list() {
     for experiment in all() {
-        let claims = match experiment.claims.len() {
-            1 => "1 claim".to_string(),
-            claims => format!("{claims} claims"),
-        };
+        let claims = counted(experiment.claims.len() as u64, "claim");
         say!("{:<18} {:>9}  {} ({})", experiment.name, claims, experiment.title, experiment.place);
     }
 }
@@ -218,22 +216,12 @@ impl Progress for Shown {
     fn finish(&self, outcome: &Outcome) {
         if let Some(step) = self.step.take() {
             step.finish(&format!(
-                "{} results, every answer checked; {}",
-                outcome.findings.points.len(),
-                counts(outcome)
+                "{}, every answer checked; {}",
+                counted(outcome.findings.points.len() as u64, "result"),
+                tally(std::slice::from_ref(outcome))
             ));
         }
     }
-}
-
-fn counts(outcome: &Outcome) -> String {
-    let count = |verdict| outcome.count(verdict);
-    format!(
-        "{} claims hold, {} don't, {} can't be told here",
-        count(Verdict::Holds),
-        count(Verdict::Fails),
-        count(Verdict::Unknown)
-    )
 }
 
 /// Prints each claim with its verdict and the figures behind it.
@@ -241,16 +229,14 @@ fn summarise(outcomes: &[Outcome]) {
     for outcome in outcomes {
         say!("\n{}: {}", outcome.experiment.name, outcome.experiment.title);
         outcome.notes.iter().for_each(|note| say!("  note: {note}"));
+        let units = outcome.units();
+        if !units.is_empty() {
+            say!("  figures: {units}");
+        }
         for (claim, judgement) in outcome.experiment.claims.iter().zip(&outcome.judgements) {
             say!("  {:<20} {}", judgement.verdict.phrase(), claim.text);
             say!("  {:<20} {}", "", judgement.evidence);
         }
     }
-    let total = |verdict| outcomes.iter().map(|outcome| outcome.count(verdict)).sum::<usize>();
-    say!(
-        "\n{} claims hold, {} don't, {} can't be told here",
-        total(Verdict::Holds),
-        total(Verdict::Fails),
-        total(Verdict::Unknown)
-    );
+    say!("\n{}", tally(outcomes));
 }

@@ -4,15 +4,15 @@ use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::interrupt::{Running, handle_interrupts};
 use crate::progress::show;
-use crate::script::counted;
 use gingham::{Database, StatementHandle};
+use gingham_lab::words::counted;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-const BAR: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left, {msg}";
+const BAR: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {msg}";
 /// How often the bar is brought up to date.
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -1,14 +1,32 @@
 //! Progress of long jobs: bars on a terminal, a line per finished step elsewhere.
 
 use gingham::StatementProgress;
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use gingham_lab::words::{plural, thousands};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
 /// Lets a bar show how far a statement is.
 pub fn show(bar: &ProgressBar, progress: StatementProgress) {
     bar.set_length(progress.total);
     bar.set_position(progress.done);
-    bar.set_message(format!("{} records", HumanCount(progress.records)));
+    bar.set_message(message(progress, bar.eta()));
+}
+
+/// Whether a statement has read all that it reads. It may join, sort or write for long then, of which nothing is counted.
+pub fn has_read_all(progress: StatementProgress) -> bool {
+    progress.done >= progress.total
+}
+
+/// How far a statement is, in words; `left` is 0 where nobody knows.
+fn message(progress: StatementProgress, left: Duration) -> String {
+    let records = format!("{} {}", thousands(progress.records), plural(progress.records, "record"));
+    if has_read_all(progress) {
+        format!("all {records} read; still working")
+    } else if left < Duration::from_secs(1) {
+        records
+    } else {
+        format!("{records}, {:#} left", HumanDuration(left))
+    }
 }
 
 /// One step, shown as it advances.
@@ -58,49 +76,19 @@ impl Step {
     }
 }
 
-/// A number with a space between its thousands.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Bytes in the decimal unit that suits them, to three digits.
-pub fn bytes(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "kB", "MB", "GB"] {
-        // 999.5 would be printed as 1000.
-        if value < 999.5 || unit == "GB" {
-            return match value {
-                value if unit == "B" || value >= 99.95 => format!("{value:.0} {unit}"),
-                value => format!("{value:.1} {unit}"),
-            };
-        }
-        value /= 1000.0;
-    }
-    unreachable!("the last unit takes any number")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_well() {
-        assert_eq!(thousands(0), "0");
-        assert_eq!(thousands(999), "999");
-        assert_eq!(thousands(1000), "1 000");
-        assert_eq!(thousands(12_345_678), "12 345 678");
-        assert_eq!(bytes(17), "17 B");
-        assert_eq!(bytes(1500), "1.5 kB");
-        assert_eq!(bytes(999_960), "1.0 MB");
-        assert_eq!(bytes(234_000_000), "234 MB");
-        assert_eq!(bytes(5_000_000_000_000), "5000 GB");
+    fn what_has_read_all_has_no_time_left() {
+        let progress = |done, records| StatementProgress { done, total: 60_175, records };
+        let left = Duration::from_secs(3);
+        assert_eq!(message(progress(30_000, 30_000), left), "30 000 records, 3s left");
+        assert_eq!(message(progress(1, 1), Duration::ZERO), "1 record");
+        for left in [Duration::ZERO, left] {
+            assert_eq!(message(progress(60_175, 60_175), left), "all 60 175 records read; still working");
+        }
+        assert!(!has_read_all(progress(60_174, 60_174)));
     }
 }

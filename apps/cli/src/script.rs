@@ -8,6 +8,7 @@ use crate::spinner::Spinner;
 use gingham::lab::{PanicPoint, pass};
 use gingham::storage::panics::guarded;
 use gingham::{Connection, CopyStream, ScriptPart, StatementHandle, StatementSplitter};
+use gingham_lab::words::counted;
 use std::io::{BufRead, BufWriter, ErrorKind, Stdout, Write};
 use std::time::{Duration, Instant};
 
@@ -247,11 +248,6 @@ fn is_command(line: &str) -> bool {
 /// psql's line.
 fn time_line(spent: Duration) -> String {
     format!("Time: {:.3} ms", spent.as_secs_f64() * 1e3)
-}
-
-/// `1 row`, `2 rows`.
-pub fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

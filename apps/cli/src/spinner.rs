@@ -1,8 +1,8 @@
 //! A sign of life on a terminal's standard error while a statement takes longer than a second: a bar where it is known how
-//! far the statement is.
+//! far the statement is. One that has read all it reads has no bar: it would be full, and say that nothing is left to do.
 
-use crate::progress::show;
-use gingham::Connection;
+use crate::progress::{has_read_all, show};
+use gingham::{Connection, StatementProgress};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{Sender, channel};
@@ -16,7 +16,17 @@ pub struct Spinner {
 }
 
 const SPINNER: &str = "{spinner} running for {elapsed} (Ctrl-C cancels)";
-const BAR: &str = "{bar:30} {percent} %, {msg}, {eta} left (Ctrl-C cancels)";
+const BAR: &str = "{bar:30} {percent} %, {msg} (Ctrl-C cancels)";
+const READ: &str = "{spinner} {msg}, running for {elapsed} (Ctrl-C cancels)";
+
+/// The line for a statement that is so far.
+fn template(progress: Option<StatementProgress>) -> &'static str {
+    match progress {
+        None => SPINNER,
+        Some(progress) if has_read_all(progress) => READ,
+        Some(_) => BAR,
+    }
+}
 
 impl Spinner {
     /// Starts waiting; does nothing when standard error is not a terminal. `connection` is asked how far it is.
@@ -32,17 +42,17 @@ impl Spinner {
                 return;
             }
             let bar = ProgressBar::new_spinner().with_elapsed(Duration::from_secs(1));
-            let mut template = "";
+            let mut shown = "";
             while !stopped(Duration::from_millis(100)) {
                 let progress = connection.as_ref().and_then(Connection::progress);
                 if let Some(progress) = progress {
                     show(&bar, progress);
                 }
-                let wanted = if progress.is_some() { BAR } else { SPINNER };
-                if template != wanted
+                let wanted = template(progress);
+                if shown != wanted
                     && let Ok(style) = ProgressStyle::with_template(wanted)
                 {
-                    template = wanted;
+                    shown = wanted;
                     bar.set_style(style.progress_chars("█▌ "));
                 }
                 bar.tick();
@@ -58,6 +68,20 @@ impl Drop for Spinner {
         if let Some((sender, thread)) = self.running.take() {
             drop(sender);
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_bar_is_not_shown() {
+        let progress = |done| Some(StatementProgress { done, total: 10, records: done });
+        assert_eq!([None, progress(9), progress(10)].map(template), [SPINNER, BAR, READ]);
+        for line in [SPINNER, BAR, READ] {
+            assert!(!line.contains("{eta}"), "{line}");
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `machine` | facts that stand beside every measurement |
 //! | `random` | random numbers that a seed determines |
 //! | `statistics` | intervals, outliers, comparisons, classes of the best |
+//! | `words` | numbers and nouns as people read them |
 
 pub mod advisor;
 pub mod data;
@@ -24,3 +25,4 @@ pub mod random;
 pub mod report;
 pub mod statistics;
 pub mod tpch;
+pub mod words;

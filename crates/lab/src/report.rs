@@ -1,10 +1,13 @@
 //! The lab's report: one HTML page that needs no other file, with each figure redrawn, its intervals, and each claim with
 //! its verdict and the figures behind it.
 
-use crate::experiment::{Bench, Figure, FigureKind, Judgement, Outcome, Point, Verdict};
+use crate::experiment::{Bench, Figure, FigureKind, Judgement, Outcome, Point, metric_name, tally};
 use crate::merge::{ClaimText, Merged};
-use crate::plot::{Bar, LinePlot, Mark, PlotLine, SERIES, escaped, page, upright_bars, upright_boxes};
+use crate::plot::{
+    Bar, Column, LinePlot, Mark, Multiple, PlotLine, Row, SERIES, bar_rows, box_rows, escaped, page, stacked_table,
+};
 use crate::statistics::{Quartiles, Summary};
+use crate::words::{counted, number, readable};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -13,15 +16,12 @@ const MOST_OVERHEAD: f64 = 250.0;
 
 /// The page.
 pub fn html(bench: &Bench, outcomes: &[Outcome]) -> String {
-    let total = |verdict| outcomes.iter().map(|outcome| outcome.count(verdict)).sum::<usize>();
     let mut body = format!(
         r#"<h1>Gingham lab</h1>
 <p class="faint">Gingham {version}, build profile <b>{profile}</b>, mode <b>{mode}</b></p>
-<p class="verdict">{} claims hold on this machine, {} do not, {} cannot be told here.</p>
+<p class="verdict">{tally}.</p>
 {machine}"#,
-        total(Verdict::Holds),
-        total(Verdict::Fails),
-        total(Verdict::Unknown),
+        tally = escaped(&tally(outcomes)),
         version = bench.machine.version,
         profile = bench.machine.profile,
         mode = bench.settings.mode.name(),
@@ -43,8 +43,8 @@ pub fn merged_html(merged: &Merged) -> String {
     };
     let machines: String = merged.machines.iter().map(facts).collect();
     let mut body = format!(
-        r#"<h1>Gingham lab</h1><p class="faint">Results of {} machines: {}</p><div class="scroll"><table>{machines}</table></div>"#,
-        names.len(),
+        r#"<h1>Gingham lab</h1><p class="faint">Results of {}: {}</p><div class="scroll"><table>{machines}</table></div>"#,
+        counted(names.len() as u64, "machine"),
         names.join(", ")
     );
     for experiment in &merged.experiments {
@@ -66,7 +66,7 @@ pub fn merged_html(merged: &Merged) -> String {
         let outcome = &experiment.outcome;
         body += &format!(
             r#"<h2 id="{name}">{title}</h2><p class="faint">{name} · {place}</p><p>{about}</p>
-<div class="scroll"><table class="claims">{claims}</table></div>{figures}{table}"#,
+<div class="scroll"><table class="claims stack">{claims}</table></div>{figures}{table}"#,
             name = outcome.experiment.name,
             title = escaped(outcome.experiment.title),
             place = escaped(outcome.experiment.place),
@@ -93,20 +93,26 @@ fn machine(bench: &Bench) -> String {
     let machine = &bench.machine;
     let gigabytes = |bytes: f64| format!("{:.1} GB", bytes / 1e9);
     let caches = machine.caches;
-    let kilobytes = |bytes: usize| format!("{} KiB", bytes >> 10);
-    let read = bench.bandwidth.iter().map(|found| {
-        let threads = if found.threads == 1 { "1 thread".to_string() } else { format!("{} threads", found.threads) };
-        format!("{}/s with {threads}", gigabytes(found.bytes_per_second))
-    });
+    let binary = |bytes: usize| match bytes {
+        bytes if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 19) => {
+            format!("{} MiB", bytes as f64 / f64::from(1 << 20))
+        }
+        bytes => format!("{} KiB", bytes >> 10),
+    };
+    let threads = |count: usize| counted(count as u64, "thread");
+    let read = bench
+        .bandwidth
+        .iter()
+        .map(|found| format!("{}/s with {}", gigabytes(found.bytes_per_second), threads(found.threads)));
     let rows = [
-        ("Processor", format!("{}, {} threads, {}", machine.processor, machine.threads, machine.isa.name())),
+        ("Processor", format!("{}, {}, {}", machine.processor, threads(machine.threads), machine.isa.name())),
         (
             "Caches",
             format!(
                 "{} L1, {} L2, {} last{}",
-                kilobytes(caches.l1),
-                kilobytes(caches.l2),
-                kilobytes(caches.last),
+                binary(caches.l1),
+                binary(caches.l2),
+                binary(caches.last),
                 if caches.known { "" } else { " (guessed: the system does not tell)" }
             ),
         ),
@@ -165,7 +171,12 @@ fn claims(outcome: &Outcome) -> String {
             )
         })
         .collect();
-    if rows.is_empty() { rows } else { format!(r#"<div class="scroll"><table class="claims">{rows}</table></div>"#) }
+    if rows.is_empty() {
+        return rows;
+    }
+    let units = outcome.units();
+    let units = if units.is_empty() { units } else { format!(r#"<p class="faint">Figures: {}.</p>"#, escaped(&units)) };
+    format!(r#"<div class="scroll"><table class="claims stack">{rows}</table></div>{units}"#)
 }
 
 /// A figure with a panel for each combination of its panel factors' levels; nothing when its metric was not measured.
@@ -176,12 +187,14 @@ fn figure(outcome: &Outcome, figure: &Figure) -> String {
         return String::new();
     }
     let series = levels(outcome, figure.series);
+    let largest = points.iter().filter_map(|point| Some(point.summary(figure.metric)?.mean)).fold(0.0, f64::max);
+    let multiple = Multiple::of(largest);
     let keys: String = series
         .iter()
         .zip(SERIES.into_iter().cycle())
         // Boxes are of all series together.
         .filter(|_| figure.kind != FigureKind::Boxes)
-        .map(|(level, class)| format!(r#"<span class="key {class}">{}</span>"#, escaped(level)))
+        .map(|(level, class)| format!(r#"<span class="key {class}">{}</span>"#, escaped(&readable(level))))
         .collect();
     let mut seen = BTreeSet::new();
     let mut panels = String::new();
@@ -195,21 +208,50 @@ fn figure(outcome: &Outcome, figure: &Figure) -> String {
             .filter(|point| figure.panels.iter().zip(&at).all(|(factor, level)| point.level(factor) == *level))
             .copied()
             .collect();
-        let title: Vec<String> = figure.panels.iter().zip(&at).map(|(name, level)| format!("{name} {level}")).collect();
+        let title: Vec<String> =
+            figure.panels.iter().zip(&at).map(|(name, level)| at_level(outcome, name, level)).collect();
         let plot = match figure.kind {
-            FigureKind::Bars => bars(outcome, figure, &within, &series),
+            FigureKind::Bars => bars(figure, &within, &levels(outcome, figure.x), &series, multiple),
             FigureKind::Boxes => boxes(outcome, figure, &within),
             FigureKind::Lines | FigureKind::LogLines | FigureKind::DeviationLines | FigureKind::PowerLines => {
                 lines(outcome, figure, &within, &series)
             }
         };
-        panels += &format!(r#"<div class="panel"><b>{}</b>{plot}</div>"#, escaped(&title.join(", ").replace('_', " ")));
+        panels += &format!(r#"<div class="panel"><b>{}</b>{plot}</div>"#, escaped(&title.join(", ")));
     }
-    let layout = if matches!(figure.kind, FigureKind::Bars | FigureKind::Boxes) { "" } else { r#" class="panels""# };
+    let axis = match figure.kind {
+        FigureKind::Bars => format!("{}, by {}", multiple.name(figure.axis), factor_name(outcome, figure.x)),
+        FigureKind::Boxes => format!("{}, by {}", figure.axis, factor_name(outcome, figure.x)),
+        // Their axes have names.
+        _ => String::new(),
+    };
+    let axis = if axis.is_empty() { axis } else { format!(r#"<span class="axis-name">{}</span>"#, escaped(&axis)) };
     format!(
-        r#"<figure><figcaption><b>{}</b>{keys}</figcaption><div{layout}>{panels}</div></figure>"#,
+        r#"<figure><figcaption><b>{}</b>{keys}</figcaption>{axis}<div class="panels">{panels}</div></figure>"#,
         escaped(figure.title)
     )
+}
+
+/// A factor in words, with its unit.
+fn factor_name(outcome: &Outcome, name: &str) -> String {
+    let words = name.replace('_', " ");
+    match unit(outcome, name) {
+        "" => words,
+        unit => format!("{words} ({unit})"),
+    }
+}
+
+/// A factor's level in words, with its unit.
+fn at_level(outcome: &Outcome, name: &str, level: &str) -> String {
+    let unit = unit(outcome, name);
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    format!("{} {}{unit}", name.replace('_', " "), readable(level))
+}
+
+/// The unit of a factor's levels; none where its name says it.
+fn unit(outcome: &Outcome, name: &str) -> &'static str {
+    let factor = outcome.factors.iter().find(|factor| factor.name == name);
+    factor.map(|factor| factor.unit).filter(|unit| *unit != name).unwrap_or("")
 }
 
 fn levels(outcome: &Outcome, factor: &str) -> Vec<String> {
@@ -221,7 +263,6 @@ fn hint(point: &Point, summary: &Summary) -> String {
 }
 
 fn interval(summary: &Summary) -> String {
-    let number = crate::experiment::number;
     if summary.n < 2 {
         return number(summary.mean);
     }
@@ -257,36 +298,29 @@ fn lines(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String
         marks.sort_by(|a, b| a.x.total_cmp(&b.x));
         PlotLine { class, marks }
     };
-    let unit = outcome.factors.iter().find(|factor| factor.name == figure.x).map_or("", |factor| factor.unit);
-    let unit = match figure.kind {
-        FigureKind::PowerLines => format!("{unit}, as powers of 2"),
-        _ => unit.to_owned(),
-    };
+    let x_axis = factor_name(outcome, figure.x);
     LinePlot {
         lines: series.iter().zip(SERIES.into_iter().cycle()).map(line).collect(),
-        x_axis: if unit.is_empty() {
-            figure.x.replace('_', " ")
-        } else {
-            format!("{} ({unit})", figure.x.replace('_', " "))
-        },
+        x_axis: if figure.kind == FigureKind::PowerLines { format!("{x_axis}, as powers of 2") } else { x_axis },
         y_axis: figure.axis.to_string(),
         logarithmic: figure.kind == FigureKind::LogLines,
     }
     .svg()
 }
 
-fn bars(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String]) -> String {
-    let group = |level: &String| {
+fn bars(figure: &Figure, points: &[&Point], levels: &[String], series: &[String], multiple: Multiple) -> String {
+    let row = |level: &String| {
         let bars = series.iter().zip(SERIES.into_iter().cycle()).filter_map(|(of, class)| {
             let point =
                 points.iter().find(|point| point.level(figure.x) == level && point.level(figure.series) == of)?;
             let summary = point.summary(figure.metric)?;
-            Some(Bar { class, value: summary.mean, interval: bounds(summary), hint: hint(point, summary) })
+            let label = number(summary.mean / multiple.size);
+            Some(Bar { class, value: summary.mean, interval: bounds(summary), label, hint: hint(point, summary) })
         });
-        (level.clone(), bars.collect::<Vec<_>>())
+        Row { name: readable(level), bars: bars.collect(), remark: String::new() }
     };
-    let groups: Vec<_> = levels(outcome, figure.x).iter().map(group).filter(|(_, bars)| !bars.is_empty()).collect();
-    upright_bars(&groups, figure.axis)
+    let rows: Vec<Row> = levels.iter().map(row).filter(|row| !row.bars.is_empty()).collect();
+    bar_rows(&rows)
 }
 
 /// Boxes of the medians at each level of a factor, over the smallest of the panel.
@@ -296,10 +330,10 @@ fn boxes(outcome: &Outcome, figure: &Figure, points: &[&Point]) -> String {
     let of_level = |level: &String| {
         let within = points.iter().filter(|point| point.level(figure.x) == level);
         let overheads: Vec<f64> = within.filter_map(|point| Some((median(&point)? / best - 1.0) * 100.0)).collect();
-        Some((level.clone(), Quartiles::of(&overheads)?))
+        Some((readable(level), Quartiles::of(&overheads)?))
     };
     let all: Vec<_> = levels(outcome, figure.x).iter().filter_map(of_level).collect();
-    upright_boxes(&all, figure.axis, MOST_OVERHEAD)
+    box_rows(&all, figure.axis, MOST_OVERHEAD)
 }
 
 /// All results with their intervals, and the classes of the best.
@@ -307,30 +341,41 @@ fn table(outcome: &Outcome) -> String {
     let points = &outcome.findings.points;
     let metrics: BTreeSet<&str> = points.iter().flat_map(|point| point.metrics.keys().copied()).collect();
     let facts: BTreeSet<&str> = points.iter().flat_map(|point| point.facts.keys().copied()).collect();
-    let name = |name: &str| name.trim_start_matches("found_").replace('_', " ");
-    let mut head: String = outcome.factors.iter().map(|factor| format!("<th>{}</th>", name(factor.name))).collect();
-    head.extend(metrics.iter().map(|metric| format!("<th>{}</th>", name(metric))));
-    head.extend(facts.iter().map(|fact| format!("<th>{}</th>", name(fact))));
+    let mut head: String = outcome
+        .factors
+        .iter()
+        .map(|factor| format!("<th>{}</th>", escaped(&factor_name(outcome, factor.name))))
+        .collect();
+    head.extend(metrics.iter().map(|metric| {
+        let units: BTreeSet<&str> =
+            points.iter().filter_map(|point| Some(point.metrics.get(metric)?.unit.as_str())).collect();
+        let units = units.into_iter().collect::<Vec<_>>().join(" or ");
+        format!("<th>{}<small>{}</small></th>", metric_name(metric), escaped(&units))
+    }));
+    head.extend(facts.iter().map(|fact| format!("<th>{}</th>", metric_name(fact))));
     let row = |point: &Point| {
-        let mut cells: String =
-            outcome.factors.iter().map(|factor| format!("<td>{}</td>", escaped(point.level(factor.name)))).collect();
+        let mut cells: String = outcome
+            .factors
+            .iter()
+            .map(|factor| format!("<td>{}</td>", escaped(&readable(point.level(factor.name)))))
+            .collect();
         cells.extend(metrics.iter().map(|metric| {
             format!("<td>{}</td>", point.summary(metric).map_or(String::new(), |summary| escaped(&interval(summary))))
         }));
         cells.extend(facts.iter().map(|fact| {
-            format!("<td>{}</td>", point.facts.get(fact).map_or(String::new(), |fact| crate::experiment::number(*fact)))
+            format!("<td>{}</td>", point.facts.get(fact).map_or(String::new(), |fact| escaped(&number(*fact))))
         }));
         format!("<tr>{cells}</tr>")
     };
     let rows: String = points.iter().map(row).collect();
-    let classes: String = outcome.experiment.figures.iter().map(|figure| class_rows(outcome, figure)).collect();
+    let classes: Vec<[String; 4]> =
+        outcome.experiment.figures.iter().flat_map(|figure| class_rows(outcome, figure)).collect();
     let classes = if classes.is_empty() {
-        classes
+        String::new()
     } else {
         format!(
-            r#"<details><summary>Best at each place, and what can't be told from it</summary><div class="scroll"><table>
-<tr><th class="text">at</th><th class="text">best</th><th class="text">by the paper's rule</th><th class="text">with Holm's
-correction</th></tr>{classes}</table></div></details>"#
+            "<details><summary>Best at each place, and what can't be told from it</summary>{}</details>",
+            stacked_table(&CLASSES, classes)
         )
     };
     if rows.is_empty() {
@@ -342,12 +387,17 @@ correction</th></tr>{classes}</table></div></details>"#
     )
 }
 
-fn class_rows(outcome: &Outcome, figure: &Figure) -> String {
+const CLASSES: [Column; 4] = [
+    Column::text("at"),
+    Column::text("best"),
+    Column::text("by the paper's rule"),
+    Column::text("with Holm's correction"),
+];
+
+fn class_rows(outcome: &Outcome, figure: &Figure) -> Vec<[String; 4]> {
     let row = |class: crate::experiment::Class| {
-        let at: Vec<String> = class.at.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
-        let cells = [at.join(", "), class.best, class.members.join(", "), class.corrected.join(", ")];
-        let cells: String = cells.iter().map(|cell| format!(r#"<td class="text">{}</td>"#, escaped(cell))).collect();
-        format!("<tr>{cells}</tr>")
+        let at: Vec<String> = class.at.iter().map(|(factor, level)| at_level(outcome, factor, level)).collect();
+        [at.join(", "), class.best, class.members.join(", "), class.corrected.join(", ")].map(|cell| escaped(&cell))
     };
     outcome.classes(figure).into_iter().map(row).collect()
 }

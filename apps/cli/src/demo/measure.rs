@@ -33,6 +33,11 @@ impl QueryTimes {
     pub fn ratio(&self) -> f64 {
         median(&self.gingham) / median(&self.datafusion)
     }
+
+    /// How many times as fast as DataFusion Gingham is: above 1 it is faster.
+    pub fn times_as_fast(&self) -> f64 {
+        1.0 / self.ratio()
+    }
 }
 
 /// All queries.

@@ -2,12 +2,12 @@
 
 use super::Tables;
 use crate::failure::Failure;
-use crate::progress::bytes;
 use arrow::array::AsArray;
 use arrow::datatypes::DataType;
 use gingham::Connection;
 use gingham::storage::encoding::Encoding;
 use gingham::storage::snapshot::TableSnapshot;
+use gingham_lab::words::bytes;
 use std::collections::BTreeSet;
 
 /// One column's sizes.

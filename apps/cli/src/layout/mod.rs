@@ -8,11 +8,11 @@ mod value;
 
 use crate::failure::Failure;
 use crate::output::grid;
-use crate::script::counted;
 use gingham::storage::encoding::Encoding;
 use gingham::storage::segment::{ColumnMeta, Segment};
 use gingham::storage::snapshot::TableSnapshot;
 use gingham::storage::{ColumnDefinition, ColumnId};
+use gingham_lab::words::counted;
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeSet;
 use std::sync::Arc;

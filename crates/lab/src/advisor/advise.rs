@@ -5,6 +5,7 @@ use super::looks::{Told, measure};
 use super::scratch::{Built, Sample, Scratch, folder_bytes, reference};
 use super::stop::Stop;
 use super::trial::{Part, TrialBench, run};
+use crate::words::counted;
 use gingham::advisor::{Candidate, StatementUse, TableFacts, Workload, WorkloadStatement, model, propose, rank};
 use gingham::storage::TableName;
 use gingham::storage::snapshot::TableSnapshot;
@@ -353,7 +354,7 @@ impl AdviceRun<'_> {
                 }
             }
         }
-        self.note(&format!("{}: measuring {} designs", table.name, designs.len()));
+        self.note(&format!("{}: measuring {}", table.name, counted(designs.len() as u64, "design")));
         bench.start(time.saturating_sub(begun.elapsed()));
         let told = measure(&mut bench, designs.len(), self.request.seed)?;
         drop(bench);
@@ -448,7 +449,11 @@ impl AdviceRun<'_> {
                 }
             }
         }
-        self.note(&format!("{}: confirming {} designs on the whole table", table.name, designs.len()));
+        self.note(&format!(
+            "{}: confirming {} on the whole table",
+            table.name,
+            counted(designs.len() as u64, "design")
+        ));
         bench.start(table.left());
         let told = measure(&mut bench, designs.len(), self.request.seed)?;
         drop(bench);
@@ -462,7 +467,10 @@ fn not_confirmed(sample: &MeasuredTable, whole: &MeasuredTable) -> Vec<(Candidat
     let others = sample.designs.iter().enumerate().skip(1);
     let others = others.filter(|(_, design)| !whole.designs.iter().any(|kept| kept.candidate == design.candidate));
     let why = |number: usize| match sample.told.gain(number).filter(|_| sample.told.is_slower(number)) {
-        Some(gain) => format!("slower than others on a sample, {:.2} times as fast as the present design", gain.times),
+        Some(gain) => format!(
+            "told apart as slower than another on a sample, {:.2} times as fast as the present design there",
+            gain.times
+        ),
         None => "others are faster on a sample, and there was time for no more".to_owned(),
     };
     others.map(|(number, design)| (design.candidate.clone(), why(number))).collect()

@@ -1,6 +1,7 @@
 //! What a statement answered, in a few numbers, by which every run of it is compared: designs must give the same rows, in whatever
 //! order. `whole` compares all rows, once for each design.
 
+use crate::words::counted;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
@@ -53,7 +54,7 @@ impl AnswerDigest {
     /// What differs from another answer; `None` when nothing does. Where others may be among the rows, only their number counts.
     pub fn difference(&self, other: &Self, comparison: &Comparison) -> Option<String> {
         if self.rows != other.rows {
-            return Some(format!("{} rows, not {}", other.rows, self.rows));
+            return Some(format!("{}, not {}", counted(other.rows as u64, "row"), self.rows));
         }
         if !matches!(comparison, Comparison::Rows { .. }) {
             return None;

@@ -112,6 +112,17 @@ impl Told {
         self.class = class.collect();
     }
 
+    /// What told a design apart as slower: by preference `preferred`, or the first that no other is faster than. `None` for one that
+    /// nothing was told apart from as faster.
+    pub fn slower_than(&self, design: usize, preferred: usize) -> Option<Slower> {
+        let faster = || self.faster.iter().filter(|(_, slower)| *slower == design).map(|(faster, _)| *faster);
+        let best = || faster().find(|faster| self.class.contains(faster));
+        let than = faster().find(|faster| *faster == preferred).or_else(best).or_else(|| faster().next())?;
+        let sums = |design: usize| &self.designs[design].sums;
+        let gain = Gain::of(sums(than), sums(design))?;
+        Some(Slower { than, gain, rounds: sums(than).len().min(sums(design).len()) })
+    }
+
     /// Whether one design was told apart from another as faster, or from one that was.
     pub fn is_faster(&self, design: usize, than: usize) -> bool {
         let (mut known, mut next) = (vec![than], 0);
@@ -147,6 +158,17 @@ impl Told {
     }
 }
 
+/// That a design is slower than another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slower {
+    /// The other.
+    pub than: usize,
+    /// How many times as fast as the other it is: below 1.
+    pub gain: Gain,
+    /// Rounds that both have.
+    pub rounds: usize,
+}
+
 /// A gain: the time before over the time then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gain {
@@ -158,7 +180,8 @@ pub struct Gain {
 
 impl Display for Gain {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.2} times as fast ({:.2} to {:.2})", self.times, self.interval.low, self.interval.high)
+        let [times, low, high] = self.figures();
+        write!(f, "{times} times as fast ({low} to {high})")
     }
 }
 
@@ -168,6 +191,12 @@ impl Gain {
         let ratio = PairedRatio::of(before, then)?;
         let confidence = 1.0 - (1.0 - CONFIDENCE) / LOOKS as f64;
         Some(Self { times: ratio.ratio(), interval: ratio.interval(confidence) })
+    }
+
+    /// The gain and the ends of its interval, with as many digits as tell them from each other.
+    pub fn figures(&self) -> [String; 3] {
+        let places = if self.interval.high - self.interval.low < 0.02 { 3 } else { 2 };
+        [self.times, self.interval.low, self.interval.high].map(|value| format!("{value:.places$}"))
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `looks` | rounds of measurements, and what they tell at five looks |
 //! | `answer` | what a statement answered, in a few numbers |
 //! | `advice` | what was found |
+//! | `why` | the reasons in words |
 //! | `text`, `html` | that as lines of text, and as a page |
 //! | `apply` | giving tables the designs that were advised, and making sure |
 //! | `stop` | ending early |
@@ -26,6 +27,7 @@ mod stop;
 mod text;
 pub(crate) mod trial;
 mod whole;
+mod why;
 
 pub use advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvice};
 pub use advise::{Request, Watch, advise};

@@ -2,6 +2,7 @@
 
 use super::advice::{Advice, Answered, StatementFacts, TableAdvice};
 use super::looks::LOOKS;
+use crate::words::{bytes, counted, plural, thousands};
 use gingham::advisor::Comparison;
 use std::fmt::{self, Display, Formatter};
 
@@ -53,29 +54,27 @@ fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> f
     let definition = &table.definition;
     writeln!(
         f,
-        "{}: {} records, about {:.0} % of the workload's time; {} designs measured in {} rounds{}",
+        "{}: {} {}, about {:.0} % of the workload's time; {} measured in {}{}",
         definition.name,
-        table.rows,
+        thousands(table.rows),
+        plural(table.rows, "record"),
         table.share * 100.0,
-        table.designs.len(),
-        table.told.designs[0].sums.len(),
+        counted(table.designs.len() as u64, "design"),
+        counted(table.told.designs[0].sums.len() as u64, "round"),
         if table.sample < 1.0 { format!(", on a sample of {:.1} %", table.sample * 100.0) } else { String::new() }
     )?;
     let present = &table.designs[0];
-    writeln!(f, "  present:  {} ({})", present.candidate.text(definition), megabytes(present.bytes))?;
-    if table.designs.len() == 1 {
-        writeln!(f, "  nothing was compared: no other design was measured")?;
-    }
+    writeln!(f, "  present:  {} ({})", present.candidate.text(definition), bytes(present.bytes as u64))?;
     match table.answered() {
-        Answered::Keep => writeln!(f, "  keep it: it is faster than the others")?,
-        Answered::Unknown => writeln!(f, "  keep it: no other can be told from it as faster")?,
+        Answered::Keep | Answered::Unknown => writeln!(f, "  keep it:  {}", table.reason())?,
         Answered::Change => {
             let proposed = &table.designs[table.proposed];
-            writeln!(f, "  proposed: {} ({})", proposed.candidate.text(definition), megabytes(proposed.bytes))?;
+            writeln!(f, "  proposed: {} ({})", proposed.candidate.text(definition), bytes(proposed.bytes as u64))?;
             if let Some(gain) = table.gain() {
                 writeln!(f, "  gain:     {gain}")?;
             }
             writeln!(f, "  why:      {}", proposed.candidate.reason)?;
+            writeln!(f, "  told:     {}", table.reason())?;
             writeln!(f, "  change:   about {:.1} s", proposed.change.as_secs_f64())?;
             for (statement, gain) in table.gains_of_statements(table.proposed).into_iter().take(STATEMENTS) {
                 writeln!(f, "    {gain}  {}", named(&advice.statements[statement]))?;
@@ -90,9 +89,11 @@ fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> f
     }
     for (number, gain) in table.by_gain().into_iter().filter(|(number, _)| ![0, table.proposed].contains(number)) {
         let design = &table.designs[number];
-        let why = if table.told.class.contains(&number) { "as fast as the best" } else { "slower" };
         let gain = gain.map_or(String::new(), |gain| format!(", {gain}"));
-        writeln!(f, "  {why}: {} ({}){gain}", design.candidate.text(definition), megabytes(design.bytes))?;
+        let text = design.candidate.text(definition);
+        writeln!(f, "  {}: {text} ({}){gain}", table.standing(number), bytes(design.bytes as u64))?;
+        let other = |other: usize| table.designs[other].candidate.text(definition);
+        writeln!(f, "    {}", table.why(number, other))?;
     }
     let mut reasons: Vec<&str> = table.rejected.iter().map(|(_, why)| why.as_str()).collect();
     reasons.dedup();
@@ -115,9 +116,4 @@ fn named(facts: &StatementFacts) -> String {
         shown.push('…');
     }
     format!("line {}: {shown}", facts.statement.line)
-}
-
-/// Bytes as megabytes.
-pub(super) fn megabytes(bytes: f64) -> String {
-    format!("{:.1} MB", bytes / 1e6)
 }

@@ -4,6 +4,7 @@ use super::answer::AnswerDigest;
 use super::looks::Timer;
 use super::stop::Stop;
 use super::whole;
+use crate::words::counted;
 use arrow::array::RecordBatch;
 use gingham::advisor::{Comparison, StatementUse, WorkloadStatement};
 use gingham::{Connection, Error, Result};
@@ -127,15 +128,15 @@ impl<'w> TrialBench<'w> {
         }
         let number = |which: fn(&Part<'_>) -> bool| self.parts.iter().filter(|part| which(part)).count();
         let volatile = number(|part| part.uses.volatile);
-        let counted =
+        let by_number =
             number(|part| !part.uses.volatile && (part.statement.writes || part.uses.comparison == Comparison::Count));
-        let whole = self.parts.len() - volatile - counted;
+        let whole = self.parts.len() - volatile - by_number;
         if whole == self.parts.len() {
             return "all answers are the same".to_owned();
         }
-        let mut told = format!("{whole} of {} answers are the same", self.parts.len());
-        if counted > 0 {
-            told += &format!(", {counted} compared by the number of rows alone");
+        let mut told = format!("{whole} of {} the same", counted(self.parts.len() as u64, "answer"));
+        if by_number > 0 {
+            told += &format!(", {by_number} compared by the number of rows alone");
         }
         if volatile > 0 {
             told += &format!(", {volatile} not compared");
@@ -211,7 +212,7 @@ mod tests {
         bench.add(connection.clone(), patience).unwrap();
         assert_eq!(bench.compared_so_far(), "nothing was compared");
         bench.add(connect(11), patience).unwrap();
-        let told = "1 of 4 answers are the same, 2 compared by the number of rows alone, 1 not compared";
+        let told = "1 of 4 answers the same, 2 compared by the number of rows alone, 1 not compared";
         assert_eq!(bench.compared_so_far(), told);
         let error = bench.add(connect(12), patience).unwrap_err().to_string();
         assert!(error.contains("line 1 has another answer than in the present design (other values)"), "{error}");

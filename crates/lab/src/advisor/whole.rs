@@ -1,5 +1,6 @@
 //! Two answers of a statement compared row by row: as bags, by the columns of ORDER BY in their order, and floats to 1e-9.
 
+use crate::words::counted;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, RecordBatch};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Float64Type};
@@ -24,7 +25,7 @@ pub(crate) fn difference(
     let rows = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
     let (all, other) = (rows(expected), rows(found));
     if all != other {
-        return Ok(Some(format!("{other} rows, not {all}")));
+        return Ok(Some(format!("{}, not {all}", counted(other as u64, "row"))));
     }
     let (Some(first), Some(second)) = (expected.first(), found.first()) else { return Ok(None) };
     let (keys, limited, skips): (&[usize], bool, bool) = match comparison {

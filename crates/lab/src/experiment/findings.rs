@@ -4,6 +4,7 @@ use super::Bench;
 use super::design::{Experiment, Factor, Figure};
 use super::judge::{Judgement, Verdict};
 use crate::statistics::{Summary, best_class};
+use crate::words::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A sample of one metric.
@@ -113,6 +114,11 @@ pub struct Class {
     pub corrected: Vec<String>,
 }
 
+/// The name of a metric in words.
+pub(crate) fn metric_name(name: &str) -> String {
+    name.trim_start_matches("found_").replace('_', " ")
+}
+
 /// An experiment that has run.
 pub struct Outcome {
     /// What it was.
@@ -158,10 +164,38 @@ impl Outcome {
         places.into_iter().filter_map(class).collect()
     }
 
+    /// The units of what was measured, in words: `time in TSC cycles per code`. Quotients have none.
+    pub fn units(&self) -> String {
+        let mut by_unit = BTreeMap::<&str, BTreeSet<&str>>::new();
+        for (name, measured) in self.findings.points.iter().flat_map(|point| &point.metrics) {
+            if !measured.unit.is_empty() && measured.unit != "ratio" {
+                by_unit.entry(&measured.unit).or_default().insert(name);
+            }
+        }
+        let words = |(unit, names): (&str, BTreeSet<&str>)| {
+            let names: Vec<String> = names.into_iter().map(metric_name).collect();
+            format!("{} in {unit}", names.join(", "))
+        };
+        by_unit.into_iter().map(words).collect::<Vec<_>>().join("; ")
+    }
+
     /// How many claims have that verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.judgements.iter().filter(|judgement| judgement.verdict == verdict).count()
     }
+}
+
+/// How many claims hold, don't, and can't be told, in words.
+pub fn tally(outcomes: &[Outcome]) -> String {
+    let count = |verdict| outcomes.iter().map(|outcome| outcome.count(verdict)).sum::<usize>() as u64;
+    let (holding, failing, unknown) = (count(Verdict::Holds), count(Verdict::Fails), count(Verdict::Unknown));
+    let verb = |count, one, many| if count == 1 { one } else { many };
+    format!(
+        "{} {}, {failing} {}, {unknown} can't be told here",
+        counted(holding, "claim"),
+        verb(holding, "holds", "hold"),
+        verb(failing, "doesn't", "don't"),
+    )
 }
 
 /// What a claim is judged by.

@@ -2,6 +2,7 @@
 //! what the samples leave open is "can't be told here", not a yes.
 
 use crate::statistics::{CONFIDENCE, Interval, Summary, compare, holm};
+use crate::words::number;
 use std::cmp::Ordering;
 
 /// Whether a claim is true on this machine.
@@ -226,19 +227,6 @@ fn scaled(summary: &Summary, factor: f64) -> Summary {
 
 fn interval(summary: &Summary) -> String {
     format!("{} to {}", number(summary.interval.low), number(summary.interval.high))
-}
-
-/// Four digits.
-pub(crate) fn number(value: f64) -> String {
-    match value.abs() {
-        magnitude if magnitude >= 999.95 || !magnitude.is_finite() => format!("{value:.0}"),
-        magnitude if magnitude >= 99.995 => format!("{value:.1}"),
-        magnitude if magnitude >= 9.9995 => format!("{value:.2}"),
-        magnitude if magnitude >= 0.99995 || magnitude == 0.0 => format!("{value:.3}"),
-        magnitude if magnitude >= 0.099995 => format!("{value:.4}"),
-        magnitude if magnitude >= 0.000_999_95 => format!("{value:.5}"),
-        _ => format!("{value:.2e}"),
-    }
 }
 
 /// The line through points by least squares: slope, intercept, and the part of the variance that it explains.

@@ -25,9 +25,9 @@ pub use counting::{Counter, count, simulate};
 pub use design::{
     Claim, Design, Experiment, Factor, Figure, FigureKind, Laps, Levels, Subject, Trial, Variant, levels,
 };
-pub use findings::{Class, Context, Findings, Measured, Outcome, Point};
+pub(crate) use findings::metric_name;
+pub use findings::{Class, Context, Findings, Measured, Outcome, Point, tally};
 pub use json::{document, outcome_document};
-pub(crate) use judge::number;
 pub use judge::{Expectation, Judgement, Verdict, linear_fit};
 pub use run::{Progress, run};
 pub use settings::{Bench, Mode, Settings, Sizing};

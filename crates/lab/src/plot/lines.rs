@@ -1,15 +1,20 @@
-//! Plots of lines over a number: a mark for each result, a whisker for its interval.
+//! Plots of lines over a number: a mark for each result, a whisker for its interval. Across, places are in percent: a plot is as
+//! wide as its place in the page, and its text stays as large as it is.
 
-use super::svg::{escaped, line, open, round_step, text, trimmed};
+use super::axis::{Multiple, decades, drawn, even, label, level};
+use super::svg::{escaped, line, open, text, text_beside};
 use std::fmt::Write;
 
-/// Size in the SVG's own units; two panels stand side by side in the page's column.
-const SIZE: (f64, f64) = (500.0, 300.0);
-/// Room for the labels: left, top, right, bottom.
-const LEFT: f64 = 52.0;
-const TOP: f64 = 22.0;
-const RIGHT: f64 = 10.0;
-const BOTTOM: f64 = 38.0;
+/// Height in pixels, with the room for labels above and below the lines.
+const HEIGHT: f64 = 260.0;
+const TOP: f64 = 24.0;
+const BOTTOM: f64 = 40.0;
+/// A drawing of this width is stretched over the plot: lines can't have percents for their places.
+const STRETCHED: f64 = 1000.0;
+/// The radius of a mark.
+const MARK: f64 = 3.5;
+/// Pixels that a letter of a label takes.
+const LETTER: f64 = 7.0;
 
 /// A result in a plot.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +51,7 @@ pub struct LinePlot {
     pub logarithmic: bool,
 }
 
-/// Places of values on both axes.
+/// Places of values on both axes: percent across, pixels down.
 struct Axes {
     x: (f64, f64),
     y: (f64, f64),
@@ -61,10 +66,8 @@ impl Axes {
         } else {
             (y, self.y.0, self.y.1)
         };
-        (
-            LEFT + (SIZE.0 - LEFT - RIGHT) * (x - self.x.0) / width,
-            TOP + (SIZE.1 - TOP - BOTTOM) * (high - y) / (high - low),
-        )
+        let across = 100.0 * (x - self.x.0) / width;
+        (across, TOP + (HEIGHT - TOP - BOTTOM) * (high - y) / (high - low))
     }
 }
 
@@ -75,7 +78,7 @@ impl LinePlot {
         if marks().next().is_none() {
             return String::new();
         }
-        let reach = |mark: &Mark| mark.interval.map_or(mark.y, |(_, high)| high.min(4.0 * mark.y));
+        let reach = |mark: &Mark| mark.interval.map_or(mark.y, |interval| drawn(mark.y, interval).1.max(mark.y));
         let high = marks().map(reach).fold(f64::MIN_POSITIVE, f64::max);
         let least = marks().map(|mark| mark.y).fold(f64::INFINITY, f64::min);
         let (bounds, ticks) = if self.logarithmic { decades(least, high) } else { even(high) };
@@ -86,71 +89,60 @@ impl LinePlot {
         // A little air, so that the outermost marks don't lie on the frame.
         let air = ((x.1 - x.0) * 0.03).max(0.1);
         let axes = Axes { x: (x.0 - air, x.1 + air), y: bounds, logarithmic: self.logarithmic };
-        let mut svg = open(SIZE.0, SIZE.1);
-        for tick in ticks {
-            let (_, at) = axes.place(x.0, tick);
-            line(&mut svg, "grid", (LEFT, at), (SIZE.0 - RIGHT, at));
-            text(&mut svg, (LEFT - 6.0, at + 4.0), "end", &trimmed(tick));
+        let multiple = Multiple::of(bounds.1);
+        let labels: Vec<String> = ticks.iter().map(|tick| label(tick / multiple.size)).collect();
+        let room = LETTER * labels.iter().map(String::len).max().unwrap_or(0) as f64 + 10.0;
+        let mut svg = format!(r#"<div class="plot" style="padding-left:{room}px">{}"#, open(HEIGHT));
+        for (tick, label) in ticks.iter().zip(&labels) {
+            let (_, at) = axes.place(x.0, *tick);
+            line(&mut svg, "grid", (0.0, at), (100.0, at));
+            text_beside(&mut svg, (-8.0, at + 4.0), "end", label);
         }
-        for tick in x_ticks(x) {
-            text(&mut svg, (axes.place(tick, bounds.1).0, SIZE.1 - BOTTOM + 16.0), "middle", &trimmed(tick));
+        for tick in level(x) {
+            text(&mut svg, (axes.place(tick, bounds.1).0, HEIGHT - BOTTOM + 17.0), "middle", &label(tick));
         }
-        text(&mut svg, (LEFT, 12.0), "start", &self.y_axis);
-        text(&mut svg, (SIZE.0 - RIGHT, SIZE.1 - 6.0), "end", &self.x_axis);
-        self.lines.iter().for_each(|line| draw(&mut svg, line, &axes));
-        svg + "</svg>"
+        text_beside(&mut svg, (-room, 12.0), "start", &multiple.name(&self.y_axis));
+        text(&mut svg, (100.0, HEIGHT - 6.0), "end", &self.x_axis);
+        self.lines.iter().for_each(|line| draw_line(&mut svg, line, &axes));
+        self.lines.iter().for_each(|line| draw_marks(&mut svg, line, &axes));
+        svg + "</svg></div>"
     }
 }
 
-fn draw(svg: &mut String, of: &PlotLine, axes: &Axes) {
-    let places: Vec<(f64, f64)> = of.marks.iter().map(|mark| axes.place(mark.x, mark.y)).collect();
-    let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-    // Writing to a string can't fail.
-    let _ = write!(svg, r#"<polyline class="{}" points="{}"/>"#, of.class, path.join(" "));
-    for (mark, (x, y)) in of.marks.iter().zip(places) {
-        if let Some((low, high)) = mark.interval {
-            let ends = [low, high].map(|end| axes.place(mark.x, end.clamp(axes.y.0, axes.y.1)));
-            line(svg, "whisker", ends[0], ends[1]);
-        }
-        let hint = escaped(&mark.hint);
-        let _ =
-            write!(svg, r#"<circle class="{}" cx="{x:.1}" cy="{y:.1}" r="3"><title>{hint}</title></circle>"#, of.class);
-    }
-}
-
-/// Bounds and ticks of an axis from 0.
-fn even(high: f64) -> ((f64, f64), Vec<f64>) {
-    let step = round_step(high / 5.0);
-    // A whisker that rises over the last line by a hair needs no other line.
-    let count = (high / step - 0.02).ceil().max(1.0) as u32;
-    ((0.0, f64::from(count) * step), (0..=count).map(|tick| f64::from(tick) * step).collect())
-}
-
-/// Bounds and ticks of a logarithmic axis.
-fn decades(low: f64, high: f64) -> ((f64, f64), Vec<f64>) {
-    let low = low.max(high * 1e-9);
-    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let last = last.max(first + 1);
-    let ticks = (first..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
-    let bounds = (10_f64.powi(first), 10_f64.powi(last));
-    // Two or three decades have room for the digits between.
-    let all: Vec<f64> = ticks.filter(|tick| (bounds.0..=bounds.1 * 1.001).contains(tick)).collect();
-    let shown = if all.len() > 10 { all.into_iter().step_by(3).collect() } else { all };
-    (bounds, shown)
-}
-
-/// Ticks within the marks' range.
-fn x_ticks((low, high): (f64, f64)) -> Vec<f64> {
-    if high <= low {
-        return vec![low];
-    }
-    // Widths are multiples of 4 more often than of 5.
-    let step = match (high - low) / 8.0 {
-        step if (2.0..=4.0).contains(&step) => 4.0,
-        step => round_step(step),
+fn draw_line(svg: &mut String, of: &PlotLine, axes: &Axes) {
+    let place = |mark: &Mark| {
+        let (x, y) = axes.place(mark.x, mark.y);
+        format!("{:.1},{y:.1}", x * STRETCHED / 100.0)
     };
-    let first = (low / step).ceil() as i64;
-    (first..).map(|tick| tick as f64 * step).take_while(|tick| *tick <= high * 1.000_001).collect()
+    let path: Vec<String> = of.marks.iter().map(place).collect();
+    // Writing to a string can't fail.
+    let _ = write!(
+        svg,
+        r#"<svg viewBox="0 0 {STRETCHED} {HEIGHT}" preserveAspectRatio="none" width="100%" height="{HEIGHT}"><polyline class="{}" points="{}"/></svg>"#,
+        of.class,
+        path.join(" ")
+    );
+}
+
+/// Marks with their whiskers, each in a drawing of its own whose middle is the mark's place across.
+fn draw_marks(svg: &mut String, of: &PlotLine, axes: &Axes) {
+    for mark in &of.marks {
+        let (x, y) = axes.place(mark.x, mark.y);
+        let _ = write!(svg, r#"<svg class="mark" x="{x:.2}%"><title>{}</title>"#, escaped(&mark.hint));
+        if let Some((low, high)) = mark.interval {
+            let end = |end: f64| axes.place(mark.x, end.clamp(axes.y.0, axes.y.1)).1;
+            // What goes on beyond the axis has no end.
+            let cap = |of: f64| {
+                if (axes.y.0..=axes.y.1).contains(&of) { format!("M-4 {:.1}h8", end(of)) } else { String::new() }
+            };
+            let path = format!("M0 {:.1}V{:.1}{}{}", end(low), end(high), cap(low), cap(high));
+            // One that the mark hides would be a blot.
+            if end(low) - end(high) > 2.0 * MARK {
+                let _ = write!(svg, r#"<path class="whisker {}" d="{path}"/>"#, of.class);
+            }
+        }
+        let _ = write!(svg, r#"<circle class="{}" cy="{y:.1}" r="{MARK}"/></svg>"#, of.class);
+    }
 }
 
 #[cfg(test)]
@@ -176,13 +168,30 @@ mod tests {
     }
 
     #[test]
-    fn axes_reach_over_what_is_drawn() {
-        assert_eq!(even(1.1).0, (0.0, 1.5));
-        assert_eq!(decades(10.0, 1100.0).0, (10.0, 10_000.0));
-        assert_eq!(decades(10.0, 10.0).0, (10.0, 100.0));
-        assert_eq!(x_ticks((4.0, 32.0)), [4.0, 8.0, 12.0, 16.0, 20.0, 24.0, 28.0, 32.0]);
-        assert_eq!(x_ticks((0.0, 2.0)), [0.0, 0.5, 1.0, 1.5, 2.0]);
-        assert_eq!(x_ticks((3.0, 3.0)), [3.0]);
+    fn labels_have_room_at_any_width() {
+        let mark = |x, y| Mark { x, y, interval: None, hint: String::new() };
+        let marks = vec![mark(4.0, 12_000.0), mark(32.0, 830_000.0)];
+        let lines = vec![PlotLine { class: "s0", marks }];
+        let svg = LinePlot { lines: lines.clone(), ..plot(false) }.svg();
+        // "1 000 000" has nine letters and is too long for them: it is 1 in millions.
+        assert!(
+            svg.contains(">0.8<") && svg.contains(">millions of cycles<") && svg.contains("padding-left:31px"),
+            "{svg}"
+        );
+        let large = LinePlot { lines, logarithmic: true, ..plot(true) }.svg();
+        assert!(large.contains("padding-left"), "{large}");
+        let outer = svg.split_once('>').map_or("", |(_, rest)| rest);
+        assert!(outer.starts_with(r#"<svg role="img" height="260">"#), "no width of its own: {svg}");
+        let thousands =
+            LinePlot { lines: vec![PlotLine { class: "s0", marks: vec![mark(1.0, 120_000.0)] }], ..plot(false) };
+        assert!(thousands.svg().contains("padding-left:59px"), "seven letters: {}", thousands.svg());
+    }
+
+    #[test]
+    fn nothing_is_drawn_above_the_plot() {
+        let mark = Mark { x: 1.0, y: 10.0, interval: Some((f64::NEG_INFINITY, f64::INFINITY)), hint: String::new() };
+        let svg = LinePlot { lines: vec![PlotLine { class: "s0", marks: vec![mark] }], ..plot(false) }.svg();
+        assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("V-"), "{svg}");
     }
 
     #[test]

@@ -1,57 +1,53 @@
 //! Drawing as SVG text. Colours are classes that the page's style sheet sets, so that the plots follow its light and dark
-//! themes.
+//! themes. A drawing has no size of its own: places across are in percent of its width, all else in pixels, so that its text is
+//! as large on a phone as on a screen.
 
 use std::fmt::Write;
 
-/// Text with the characters that mean something to HTML replaced.
+/// Stands between thousands in a page: a line does not break there.
+const GROUP: &str = "\u{202f}";
+
+/// Text with the characters that mean something to HTML replaced, and no line's end within a number.
 pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    kept_together(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Begins a drawing of that size.
-pub(super) fn open(width: f64, height: f64) -> String {
-    format!(r#"<svg viewBox="0 0 {width} {height}" role="img">"#)
+/// A text in which the blanks between thousands are such as don't end a line.
+fn kept_together(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let group = |at: usize| {
+        bytes[at] == b' ' && at > 0 && digit(at - 1) && (1..=3).all(|next| digit(at + next)) && !digit(at + 4)
+    };
+    let mut kept = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        if letter == ' ' && group(at) { kept.push_str(GROUP) } else { kept.push(letter) }
+    }
+    kept
 }
 
-/// A straight line.
+/// Begins a drawing of that height, as wide as its place.
+pub(super) fn open(height: f64) -> String {
+    format!(r#"<svg role="img" height="{height}">"#)
+}
+
+/// A straight line from one place to another, both in percent across.
 pub(super) fn line(svg: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
     let ((x1, y1), (x2, y2)) = (from, to);
     // Writing to a string can't fail.
-    let _ = write!(svg, r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#);
+    let _ = write!(svg, r#"<line class="{class}" x1="{x1:.2}%" y1="{y1:.1}" x2="{x2:.2}%" y2="{y2:.1}"/>"#);
 }
 
-/// A label.
+/// A label at a place in percent across.
 pub(super) fn text(svg: &mut String, at: (f64, f64), anchor: &str, content: &str) {
-    text_of_class(svg, "label", at, anchor, content);
-}
-
-/// A text of some class.
-pub(super) fn text_of_class(svg: &mut String, class: &str, at: (f64, f64), anchor: &str, content: &str) {
     let ((x, y), content) = (at, escaped(content));
-    let _ = write!(svg, r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{content}</text>"#);
+    let _ = write!(svg, r#"<text class="label" x="{x:.2}%" y="{y:.1}" text-anchor="{anchor}">{content}</text>"#);
 }
 
-/// A rectangle that tells the pointer `hint`.
-pub(super) fn rectangle(svg: &mut String, class: &str, hint: &str, corner: (f64, f64), size: (f64, f64)) {
-    let ((x, y), (width, height)) = (corner, size);
-    let _ = write!(
-        svg,
-        r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"><title>{}</title></rect>"#,
-        escaped(hint)
-    );
-}
-
-/// The least of 1, 2, 5 times a power of ten that is not below `least`.
-pub(super) fn round_step(least: f64) -> f64 {
-    let power = 10f64.powf(least.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least).unwrap_or(10.0);
-    factor * power
-}
-
-/// A tick's number without needless digits.
-pub(super) fn trimmed(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
+/// A label so many pixels left of the drawing, where it has room, or right of its left edge.
+pub(super) fn text_beside(svg: &mut String, at: (f64, f64), anchor: &str, content: &str) {
+    let ((x, y), content) = (at, escaped(content));
+    let _ = write!(svg, r#"<text class="label" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{content}</text>"#);
 }
 
 #[cfg(test)]
@@ -59,12 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_round() {
-        assert_eq!(round_step(0.3), 0.5);
-        assert_eq!(round_step(1.0), 1.0);
-        assert_eq!(round_step(11.0), 20.0);
-        assert_eq!(round_step(60.0), 100.0);
-        assert_eq!(trimmed(0.5), "0.5");
-        assert_eq!(trimmed(20.0), "20");
+    fn numbers_stay_in_one_line() {
+        assert_eq!(escaped("a < b & \"c\""), "a &lt; b &amp; &quot;c&quot;");
+        assert_eq!(escaped("103 418 902 of 1 000"), "103\u{202f}418\u{202f}902 of 1\u{202f}000");
+        for as_it_is in ["7 of 22", "10 2000", "Q1 123 4", "ä 100", "100 ä", "12 34", ""] {
+            assert_eq!(escaped(as_it_is), as_it_is);
+        }
     }
 }

@@ -4,6 +4,7 @@
 use super::scan::{self, Range, RangeQuery, ScanAnswer};
 use crate::experiment::{Bench, Error, Laps, Levels, Mode, Subject, Variant};
 use crate::random::Random;
+use crate::words::thousands;
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use gingham::storage::io::MemoryBudget;
 use gingham::storage::lab::DirectPages;
@@ -39,9 +40,12 @@ pub fn records(bench: &Bench) -> usize {
     match bench.settings.mode {
         Mode::Tiny => 1_500,
         Mode::Quick => 100_000,
-        Mode::Default | Mode::Full => 1_200_000,
+        Mode::Default | Mode::Full => PAPER_RECORDS,
     }
 }
+
+/// Records of the paper's R.
+const PAPER_RECORDS: usize = 1_200_000;
 
 /// What a reader must know when R is not the paper's.
 pub fn told_records(bench: &Bench) -> Option<String> {
@@ -49,8 +53,9 @@ pub fn told_records(bench: &Bench) -> Option<String> {
     let last = bench.machine.caches.last;
     let bytes = records * DEGREE * 8;
     let fits = if bytes < last { ", which all fit the last cache here" } else { "" };
-    (bytes < last || records < 1_200_000)
-        .then(|| format!("R has {records} records, {} MB in all{fits}; the paper's has 1200000", bytes / 1_000_000))
+    let [own, paper] = [records, PAPER_RECORDS].map(|count| thousands(count as u64));
+    (bytes < last || records < PAPER_RECORDS)
+        .then(|| format!("R has {own} records, {} MB in all{fits}; the paper's has {paper}", bytes / 1_000_000))
 }
 
 /// A definition of a table with attributes of these names and types, none of them NULL.

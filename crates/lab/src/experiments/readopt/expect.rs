@@ -1,8 +1,9 @@
 //! Means that the paper's claims share: where two ways to store a table take the same time, what is constant, what gains most.
 
 use super::measured::disk;
-use crate::experiment::{Context, Expectation, Judgement, Point, number};
+use crate::experiment::{Context, Expectation, Judgement, Point};
 use crate::statistics::Summary;
+use crate::words::number;
 
 /// The experiment that others derive from: selectivities on Narrow-E.
 pub const SELECTIVITIES: &str = "readopt.fig2";

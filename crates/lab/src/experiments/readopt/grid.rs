@@ -6,6 +6,7 @@ use super::queries::{Picked, QueryKind};
 use super::stored::Stored;
 use super::tables::PaperTable;
 use crate::experiment::{Bench, Context, Design, Expectation, Factor, Figure, FigureKind, Judgement, levels};
+use crate::words::thousands;
 
 /// A figure's table and selectivities.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +106,10 @@ pub fn disks() -> Factor {
 /// A note on a table that is smaller than the paper's.
 pub fn told(bench: &Bench, table: PaperTable) -> Vec<String> {
     let (records, paper) = (table.records(bench), table.paper_records());
-    let told = (records < paper).then(|| format!("{} has {records} records, the paper's {paper}", table.name()));
+    let told = (records < paper).then(|| {
+        let [records, paper] = [records, paper].map(|count| thousands(count as u64));
+        format!("{} has {records} records, the paper's {paper}", table.name())
+    });
     told.into_iter().collect()
 }
 

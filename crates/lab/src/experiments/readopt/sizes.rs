@@ -5,8 +5,9 @@ use super::stored::{Stored, StoredFile, StoredTable};
 use super::tables::PaperTable;
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps,
-    Measured, Point, Subject, Trial, Variant, levels, number,
+    Measured, Point, Subject, Trial, Variant, levels,
 };
+use crate::words::number;
 use std::rc::Rc;
 
 /// Table 2.

@@ -3,12 +3,12 @@
 
 use super::query::{self, Session, Way};
 use crate::experiment::{
-    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Mode,
-    Variant, number,
+    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Mode, Variant,
 };
 use crate::statistics::{CONFIDENCE, Summary, holm, welch};
 use crate::tpch::TpchDatabase;
 use crate::tpch::queries::NUMBERS;
+use crate::words::number;
 use std::rc::Rc;
 
 /// The experiment.
