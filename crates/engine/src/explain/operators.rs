@@ -69,8 +69,10 @@ impl PlanReader {
         for (name, expression) in made.chain(group.into_iter().flatten().map(|(expression, name)| (name, expression))) {
             let words = physical(expression);
             if is_made_up(name) && words != *name {
-                let words = if expression.children().is_empty() { words } else { format!("({words})") };
-                self.aggregates.push((name.clone(), words));
+                // Alone in a function's brackets it needs none of its own.
+                self.aggregates.push((format!("({name})"), format!("({words})")));
+                let is_one = expression.children().is_empty();
+                self.aggregates.push((name.clone(), if is_one { words } else { format!("({words})") }));
             }
         }
         if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
@@ -302,6 +304,12 @@ fn unknown(plan: &Arc<dyn ExecutionPlan>) -> String {
         "UnionExec" => "one behind the other".to_owned(),
         "PlaceholderRowExec" => "one row".to_owned(),
         "EmptyExec" => "no rows".to_owned(),
+        "StoppableExec" => "stop when the statement is cancelled".to_owned(),
+        "CooperativeExec" => "give way to other statements".to_owned(),
+        "CoalescePartitionsExec" => "gather the rows of all partitions".to_owned(),
+        "RepartitionExec" => "hand rows out to partitions".to_owned(),
+        "JoinKeysExec" => "gather keys for the scans of the other side".to_owned(),
+        "InOrderExec" => "partitions in their order".to_owned(),
         "CountExec" => "count what is known to be there".to_owned(),
         "RegisteredExec" => "read rows of the program".to_owned(),
         "RoundExec" => "rows of the round before".to_owned(),

@@ -70,7 +70,7 @@ impl FileExec {
         let filter = self.scan.filter.as_ref();
         let filter = filter.map_or_else(String::new, |filter| format!(" where {}", filter.in_words()));
         let limit = self.limit.map_or_else(String::new, |rows| format!(", {rows} rows of a part at most"));
-        format!("read file {first}{more}{filter}{limit}")
+        format!("read file '{first}'{more}{filter}{limit}")
     }
 
     /// This one with a task for each part: read one after the other, they give the rows in the order of the files.
