@@ -79,7 +79,7 @@ fn recorded_statements_are_a_workload_too() {
     assert!(gingham(&[path(&database), "-c", sql]).status.success());
     assert!(database.join("workload").is_file(), "saved at close");
     let output = gingham(&[path(&database), "advise", "--recorded", "--budget", "3s"]);
-    assert!(output.status.success() && text(&output).contains("wide: 20000 records"), "{}", text(&output));
+    assert!(output.status.success() && text(&output).contains("wide: 20 000 records"), "{}", text(&output));
     assert!(gingham(&[path(&database), "-c", "SELECT gingham_clear_workload()"]).status.success());
     assert_eq!(gingham(&[path(&database), "advise", "--recorded"]).status.code(), Some(1), "forgotten for good");
     // A file that was damaged is no reason not to open.

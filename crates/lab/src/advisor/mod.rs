@@ -24,6 +24,8 @@ mod html;
 pub mod looks;
 pub(crate) mod scratch;
 mod stop;
+#[cfg(test)]
+mod tests;
 mod text;
 pub(crate) mod trial;
 mod whole;

@@ -134,7 +134,11 @@ impl<'w> TrialBench<'w> {
         if whole == self.parts.len() {
             return "all answers are the same".to_owned();
         }
-        let mut told = format!("{whole} of {} the same", counted(self.parts.len() as u64, "answer"));
+        let mut told = format!(
+            "{whole} of {} {} the same",
+            counted(self.parts.len() as u64, "answer"),
+            if whole == 1 { "is" } else { "are" }
+        );
         if by_number > 0 {
             told += &format!(", {by_number} compared by the number of rows alone");
         }
@@ -212,7 +216,7 @@ mod tests {
         bench.add(connection.clone(), patience).unwrap();
         assert_eq!(bench.compared_so_far(), "nothing was compared");
         bench.add(connect(11), patience).unwrap();
-        let told = "1 of 4 answers the same, 2 compared by the number of rows alone, 1 not compared";
+        let told = "1 of 4 answers is the same, 2 compared by the number of rows alone, 1 not compared";
         assert_eq!(bench.compared_so_far(), told);
         let error = bench.add(connect(12), patience).unwrap_err().to_string();
         assert!(error.contains("line 1 has another answer than in the present design (other values)"), "{error}");

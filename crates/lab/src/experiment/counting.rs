@@ -10,6 +10,7 @@ use super::findings::{Findings, Measured, Point};
 use super::{Bench, Error};
 use crate::machine::callgrind::{Events, Hierarchy, SMALL};
 use crate::machine::{Clock, Counts, callgrind};
+use crate::words;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -106,8 +107,9 @@ impl Counted {
         });
         match added {
             Ok((version, counted)) => format!(
-                "{what}: not this processor's but callgrind's ({version}), of {counted} variants as AVX2 code over fewer rows and \
+                "{what}: not this processor's but callgrind's ({version}), of {} as AVX2 code over fewer rows and \
                  with caches of {} and {} KiB; there is no prefetching",
+                words::counted(counted as u64, "variant"),
                 callgrind::SIMULATED.l1 >> 10,
                 callgrind::SIMULATED.last >> 10
             ),

@@ -4,7 +4,7 @@ use super::Bench;
 use super::design::{Experiment, Factor, Figure};
 use super::judge::{Judgement, Verdict};
 use crate::statistics::{Summary, best_class};
-use crate::words::counted;
+use crate::words::{counted, readable};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A sample of one metric.
@@ -67,7 +67,7 @@ impl Point {
     /// The levels of all factors but some, as text: what the point stands for where those are known.
     pub fn label(&self, without: &[&str]) -> String {
         let shown = self.levels.iter().filter(|(name, _)| !without.contains(name));
-        shown.map(|(name, level)| format!("{name} {level}")).collect::<Vec<_>>().join(", ")
+        shown.map(|(name, level)| format!("{name} {}", readable(level))).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -30,8 +30,10 @@ fn every_answer_of_every_experiment_is_right() {
         }
     }
     let page = crate::report::html(&bench, &outcomes);
-    assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
-    assert!(page.matches("<svg").count() >= outcomes.len() && page.contains("fig9.half_cycle"));
+    for tag in ["svg", "div", "table"] {
+        assert_eq!(page.matches(&format!("<{tag}")).count(), page.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+    assert!(page.matches("<figure>").count() >= outcomes.len() && page.contains("fig9.half_cycle"));
     // Every line of every figure has its key.
     for outcome in outcomes.iter().filter(|outcome| !outcome.findings.points.is_empty()) {
         for figure in outcome
@@ -42,12 +44,15 @@ fn every_answer_of_every_experiment_is_right() {
         {
             let series = outcome.factors.iter().find(|factor| factor.name == figure.series).unwrap();
             for level in &series.levels {
-                let key = format!(">{}</span>", crate::plot::escaped(level));
+                let key = format!(">{}</span>", crate::plot::escaped(&crate::words::readable(level)));
                 assert!(page.contains(&key), "{}: no key of {level}", outcome.experiment.name);
             }
         }
     }
     assert!(!page.contains("src=") && !page.contains("href=") && !page.contains("@import") && !page.contains("NaN"));
+    assert!(!page.contains("width:-") && !page.contains("%;width:inf"), "nothing has a negative length");
+    assert!(!page.contains("1 claims") && !page.contains("1 runs)"), "one is no plural");
+
     let document = document(&bench, &outcomes);
     assert_eq!(document["experiments"].as_array().map(Vec::len), Some(outcomes.len()));
 }

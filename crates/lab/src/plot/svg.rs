@@ -16,9 +16,13 @@ pub fn escaped(text: &str) -> String {
 fn kept_together(text: &str) -> String {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let group = |at: usize| {
-        bytes[at] == b' ' && at > 0 && digit(at - 1) && (1..=3).all(|next| digit(at + next)) && !digit(at + 4)
+    // Of Q1 123 and 0.5 100 the first is no part of a number that goes on.
+    let begins = |at: usize| {
+        let digits = bytes[..at].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let before = at.checked_sub(digits + 1).map(|before| bytes[before]);
+        (1..=3).contains(&digits) && !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte))
     };
+    let group = |at: usize| bytes[at] == b' ' && (1..=3).all(|next| digit(at + next)) && !digit(at + 4) && begins(at);
     let mut kept = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
         if letter == ' ' && group(at) { kept.push_str(GROUP) } else { kept.push(letter) }
@@ -58,7 +62,7 @@ mod tests {
     fn numbers_stay_in_one_line() {
         assert_eq!(escaped("a < b & \"c\""), "a &lt; b &amp; &quot;c&quot;");
         assert_eq!(escaped("103 418 902 of 1 000"), "103\u{202f}418\u{202f}902 of 1\u{202f}000");
-        for as_it_is in ["7 of 22", "10 2000", "Q1 123 4", "ä 100", "100 ä", "12 34", ""] {
+        for as_it_is in ["7 of 22", "10 2000", "Q1 123 4", "0.5 100", "ä 100", "100 ä", "12 34", ""] {
             assert_eq!(escaped(as_it_is), as_it_is);
         }
     }

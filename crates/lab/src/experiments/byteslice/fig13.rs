@@ -10,6 +10,7 @@ use crate::experiment::{
 };
 use crate::random::Random;
 use crate::statistics::mean;
+use crate::words::counted;
 use gingham_kernels::packing::{Operator, Options};
 
 /// The experiment.
@@ -191,7 +192,8 @@ static CLAIMS: [Claim; 7] = [
             });
             let all: Vec<_> = all.collect();
             if all.is_empty() {
-                return Judgement::unknown(format!("{} threads were used here", context.bench.settings.threads));
+                let threads = counted(context.bench.settings.threads as u64, "thread");
+                return Judgement::unknown(format!("the most here is {threads}"));
             }
             Expectation::judge(all)
         },
@@ -205,7 +207,12 @@ static CLAIMS: [Claim; 7] = [
             let most = context.bench.settings.threads.min(context.bench.machine.threads);
             let all = RIVALS.into_iter().filter_map(|packing| {
                 let (rival, ours) = (throughput(context, packing, most)?, throughput(context, "byteslice", most)?);
-                Some(Expectation::less(format!("{packing} and byteslice, {most} threads"), rival, ours, 1.0))
+                Some(Expectation::less(
+                    format!("{packing} and byteslice, {}", counted(most as u64, "thread")),
+                    rival,
+                    ours,
+                    1.0,
+                ))
             });
             Expectation::judge(all.collect())
         },
@@ -219,7 +226,12 @@ static CLAIMS: [Claim; 7] = [
             let most = context.bench.settings.threads.min(context.bench.machine.threads);
             let all = ["bit_packed", "vbp", "byteslice"].into_iter().filter_map(|packing| {
                 let (hbp, other) = (throughput(context, "hbp", most)?, throughput(context, packing, most)?);
-                Some(Expectation::less(format!("hbp and {packing}, {most} threads"), hbp, other, 1.0))
+                Some(Expectation::less(
+                    format!("hbp and {packing}, {}", counted(most as u64, "thread")),
+                    hbp,
+                    other,
+                    1.0,
+                ))
             });
             Expectation::judge(all.collect())
         },

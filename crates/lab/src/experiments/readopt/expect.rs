@@ -3,7 +3,7 @@
 use super::measured::disk;
 use crate::experiment::{Context, Expectation, Judgement, Point};
 use crate::statistics::Summary;
-use crate::words::number;
+use crate::words::{counted, number};
 
 /// The experiment that others derive from: selectivities on Narrow-E.
 pub const SELECTIVITIES: &str = "readopt.fig2";
@@ -163,19 +163,24 @@ pub fn named(at: LineLevels<'_>) -> String {
     at.iter().map(level).collect::<Vec<_>>().join(", ")
 }
 
+/// So many columns in words.
+pub fn in_columns(count: f64) -> String {
+    counted(count as u64, "column")
+}
+
 /// A line's results all differ from its first by less than a tenth.
 pub fn constant(context: &Context<'_>, at: LineLevels<'_>, metric: &str) -> Vec<Expectation> {
     let line = line(context, at, metric);
     let Some(((_, first), others)) = line.split_first() else { return Vec::new() };
     let alike = |(columns, summary): &(f64, &Summary)| {
-        Expectation::alike(format!("{}, {columns} columns and the fewest", named(at)), summary, first, ALIKE)
+        Expectation::alike(format!("{}, {} and the fewest", named(at), in_columns(*columns)), summary, first, ALIKE)
     };
     others.iter().map(alike).collect()
 }
 
 /// Two lines differ by less than a tenth at each number of columns.
 pub fn alike(context: &Context<'_>, a: LineLevels<'_>, b: LineLevels<'_>, metric: &str) -> Vec<Expectation> {
-    let each = |of: Beside<'_>| of.alike(format!("{}, {} columns", named(a), of.columns));
+    let each = |of: Beside<'_>| of.alike(format!("{}, {}", named(a), in_columns(of.columns)));
     beside(context, a, b, metric).into_iter().map(each).collect()
 }
 
@@ -189,7 +194,7 @@ pub fn below(
     which: impl Fn(f64) -> bool,
 ) -> Vec<Expectation> {
     let points = beside(context, a, b, metric).into_iter().filter(|of| which(of.columns));
-    points.map(|of| of.less(format!("{}, {} columns", named(a), of.columns), part)).collect()
+    points.map(|of| of.less(format!("{}, {}", named(a), in_columns(of.columns)), part)).collect()
 }
 
 /// The most that one line gains over another, over all of `pairs`, is about `expected`: within a quarter of it.
@@ -204,7 +209,7 @@ pub fn most_gain(
     let Some((name, most)) = all.max_by(|a, b| gain(&a.1).total_cmp(&gain(&b.1))) else {
         return Judgement::unknown("nothing was measured that could tell");
     };
-    let label = format!("{name}, {} columns: {:.2} times", most.columns, gain(&most));
+    let label = format!("{name}, {}: {:.2} times", in_columns(most.columns), gain(&most));
     let at_least = most.less(label.clone(), 1.0 / (0.75 * expected));
     let at_most = most.more(format!("{label}, no more"), 1.0 / (1.25 * expected));
     Expectation::judge(vec![at_least, at_most])

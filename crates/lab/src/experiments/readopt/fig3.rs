@@ -80,7 +80,7 @@ fn rises(context: &Context<'_>, metric: &str) -> Vec<Expectation> {
     let line = expect::line(context, &columns("10"), metric);
     let longer = |pair: &[(f64, &_)]| {
         let ([(fewer, less), (more, longer)], part) = ([pair[0], pair[1]], 1.0);
-        Expectation::less(format!("{metric}, {fewer} columns and {more}"), less, longer, part)
+        Expectation::less(format!("{metric}, {} and {more}", expect::in_columns(fewer)), less, longer, part)
     };
     line.windows(2).map(longer).collect()
 }

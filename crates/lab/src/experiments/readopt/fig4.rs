@@ -248,7 +248,12 @@ static FIG8_CLAIMS: [Claim; 3] = [
                 let elapsed = expect::line(context, &at, PAPER);
                 let computing = expect::line(context, &at, "cpu");
                 let less = |((columns, computing), (_, elapsed)): ((f64, &_), (f64, &_))| {
-                    Expectation::less(format!("{}, {columns} columns", expect::named(&at)), computing, elapsed, 1.0)
+                    Expectation::less(
+                        format!("{}, {}", expect::named(&at), expect::in_columns(columns)),
+                        computing,
+                        elapsed,
+                        1.0,
+                    )
                 };
                 computing.into_iter().zip(elapsed).map(less).collect::<Vec<_>>()
             };

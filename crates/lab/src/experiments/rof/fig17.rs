@@ -5,6 +5,7 @@ use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Variant,
 };
 use crate::tpch::TpchDatabase;
+use crate::words::counted;
 use std::rc::Rc;
 
 /// The experiment.
@@ -39,7 +40,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     let of = |number: usize| query::trial(number, move |bench, database| variants(bench, database, number));
     let most = bench.settings.threads;
     let note = (most < PAPER_THREADS)
-        .then(|| format!("{most} threads at most: the paper's machine had {PAPER_THREADS} cores"));
+        .then(|| format!("{} at most: the paper's machine had {PAPER_THREADS} cores", counted(most as u64, "thread")));
     Ok(Design {
         trials: QUERIES.into_iter().map(of).collect(),
         factors: vec![
@@ -76,7 +77,10 @@ fn faster(context: &Context<'_>, queries: &[usize], threads: usize, part: f64) -
 fn with_all_threads(context: &Context<'_>, judge: impl Fn(usize) -> Judgement) -> Judgement {
     let threads = context.bench.settings.threads;
     if threads < PAPER_THREADS {
-        return Judgement::unknown(format!("this machine has {threads} cores, the paper's {PAPER_THREADS}"));
+        return Judgement::unknown(format!(
+            "{} here, the paper's machine has {PAPER_THREADS}",
+            counted(threads as u64, "thread")
+        ));
     }
     judge(threads)
 }
@@ -102,7 +106,7 @@ static CLAIMS: [Claim; 3] = [
                 let text = threads.to_string();
                 let at = [("threads", text.as_str())];
                 let (rof, baseline) = query::times(context, (1, &at), "way", ("rof", "baseline"))?;
-                Some(Expectation::less(format!("{threads} threads"), baseline, rof, 1.0 / 0.9))
+                Some(Expectation::less(counted(threads as u64, "thread"), baseline, rof, 1.0 / 0.9))
             };
             Expectation::judge(threads(context.bench).into_iter().filter_map(of).collect())
         },

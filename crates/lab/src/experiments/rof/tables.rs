@@ -8,6 +8,7 @@ use crate::experiment::{
     Variant, levels,
 };
 use crate::random::Random;
+use crate::words::readable;
 use gingham::storage::huge_vec;
 use gingham_kernels::hash::HashFunction;
 use gingham_kernels::key_table::HashTable;
@@ -123,7 +124,7 @@ fn less(
         let keys = point.level("keys");
         let at = [("keys", keys), ("table", other), ("hash", other_function.name()), ("probing", probing)];
         let rival = context.findings.get(&at)?.time()?;
-        Some(Expectation::less(format!("{keys} keys, {probing}"), point.time()?, rival, factor))
+        Some(Expectation::less(format!("{} keys, {probing}", readable(keys)), point.time()?, rival, factor))
     };
     let wanted = |point: &&Point| probing.is_none_or(|probing| point.level("probing") == probing);
     context.findings.select(&at).filter(wanted).filter_map(each).collect()
