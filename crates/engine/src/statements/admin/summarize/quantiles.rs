@@ -148,7 +148,7 @@ mod tests {
                 shuffled(count).zip((0..parts).cycle()).for_each(|(value, part)| parted[part].push(value));
                 let mut all = Quantiles::default();
                 parted.into_iter().for_each(|part| all.merge(part));
-                assert!(all.bytes() < 100_000, "{} bytes", all.bytes());
+                assert!(all.bytes() < 56 << 10, "{} bytes", all.bytes());
                 for (value, fraction) in all.at(FRACTIONS).expect("values").into_iter().zip(FRACTIONS) {
                     let off = (value as f64 / count as f64 - fraction).abs();
                     assert!(off < 0.02, "{value} of {count} in {parts} is {off} off {fraction}");
