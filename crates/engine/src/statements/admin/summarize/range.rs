@@ -44,11 +44,12 @@ impl Range {
         }
         let bar = match (u64::try_from(at), u64::try_from(width)) {
             (Ok(at), Ok(width)) if at <= u64::MAX / BARS as u64 => (at * BARS as u64 / width) as usize,
-            // Of the widest decimals ten times the distance has no room in 128 bits.
-            _ => match at.checked_mul(BARS as u128) {
-                Some(at) => (at / width) as usize,
-                None => (at / width.div_ceil(BARS as u128)) as usize,
-            },
+            _ => {
+                // Of the widest decimals ten times the distance has no room in 128 bits.
+                let (tenth, rest) = (width / BARS as u128, width % BARS as u128);
+                let begins = |bar: u128| bar * tenth + (bar * rest).div_ceil(BARS as u128);
+                (1..BARS).filter(|bar| at >= begins(*bar as u128)).count()
+            }
         };
         Some(bar.min(BARS - 1))
     }

@@ -112,6 +112,11 @@ enum Values {
 }
 
 impl Values {
+    /// Whether they have quartiles.
+    fn have_order(&self) -> bool {
+        matches!(self, Self::Whole(_, true) | Self::Real)
+    }
+
     fn of(data_type: &DataType) -> DataFusionResult<Self> {
         Ok(match LogicalType::from_arrow("", data_type) {
             Ok(LogicalType::Float32 | LogicalType::Float64) => Self::Real,
@@ -190,7 +195,9 @@ impl Accumulator for Summarizing {
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.summary.bytes()
+        // All at once: later the cache may have taken what is left of the memory, and its blocks be in use.
+        let expected = if self.values.have_order() { Summary::EXPECTED } else { 0 };
+        size_of_val(self) + expected.max(self.summary.bytes())
     }
 
     fn state(&mut self) -> DataFusionResult<Vec<ScalarValue>> {
@@ -219,6 +226,8 @@ struct Summary {
 impl Summary {
     /// Bytes of a sketch of distinct values, with what it knows of its registers.
     const DISTINCT: usize = 8 << 10;
+    /// Bytes of a summary of values that have an order, however many.
+    const EXPECTED: usize = 64 << 10;
 
     fn new(range: Option<Range>) -> Self {
         let counts = vec![0; range.map_or(0, Range::bars)];
