@@ -286,7 +286,7 @@ fn joins(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         let on = join.on().iter().map(|(left, right)| format!("{} = {}", physical(left), physical(right)));
         let also = join.filter().map_or_else(String::new, |filter| format!(" AND {}", physical(filter.expression())));
-        let kind = join.join_type().to_string().to_lowercase();
+        let kind = apart(&join.join_type().to_string());
         return Some(format!("{kind} join by {}{also}", on.collect::<Vec<_>>().join(" AND ")));
     }
     if let Some(join) = plan.downcast_ref::<InMemory>() {
@@ -294,7 +294,7 @@ fn joins(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     }
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
         let on = join.filter().map_or_else(String::new, |filter| format!(" where {}", physical(filter.expression())));
-        return Some(format!("{} join of all pairs{on}", join.join_type().to_string().to_lowercase()));
+        return Some(format!("{} join of all pairs{on}", apart(&join.join_type().to_string())));
     }
     plan.is::<CrossJoinExec>().then(|| "all pairs".to_owned())
 }
@@ -315,17 +315,21 @@ fn unknown(plan: &Arc<dyn ExecutionPlan>) -> String {
         "RoundExec" => "rows of the round before".to_owned(),
         "ScalarSubqueryExec" => "with the values of subqueries".to_owned(),
         "DataSourceExec" => "read rows of the statement, or of files of columns".to_owned(),
-        name => {
-            let mut words = String::new();
-            for letter in name.trim_end_matches("Exec").chars() {
-                if letter.is_uppercase() && !words.is_empty() {
-                    words.push(' ');
-                }
-                words.extend(letter.to_lowercase());
-            }
-            words
-        }
+        "LazyMemoryExec" => "rows of a table function".to_owned(),
+        name => apart(name.trim_end_matches("Exec")),
     }
+}
+
+/// Words that are written as one: `LeftAnti` is `left anti`.
+fn apart(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
 }
 
 fn first(fetch: Option<usize>) -> String {
