@@ -55,7 +55,7 @@ pub(super) fn rows(described: &Schema, types: &[String], exact: &Exact, estimate
     };
     let distinct = exact.columns.iter().zip(estimates).map(|(known, estimate)| {
         // No more than there are values, and one at least.
-        estimate.distinct.max(u64::from(known.present > 0)).min(known.present) as i64
+        Some(estimate.distinct?.max(u64::from(known.present > 0)).min(known.present) as i64)
     });
     let nulls = exact.columns.iter().map(|known| percentage(exact.rows - known.present.min(exact.rows), exact.rows));
     let nulls = nulls.collect::<Decimal128Array>().with_data_type(PERCENTAGE);

@@ -31,8 +31,8 @@ const QUARTILES: [f64; 3] = [0.25, 0.5, 0.75];
 /// What is estimated of a column.
 #[derive(Debug)]
 pub(super) struct Estimate {
-    /// Distinct values.
-    pub(super) distinct: u64,
+    /// Distinct values; `None` of a type whose values can't be compared.
+    pub(super) distinct: Option<u64>,
     /// Quartiles, as integers in the order of the values; `None` where there are no values, or no numbers or moments.
     pub(super) quartiles: Option<[i128; 3]>,
     /// How many values each bar has.
@@ -48,15 +48,19 @@ pub(super) async fn estimates(context: &StatementContext, plan: LogicalPlan, exa
         Expr::AggregateFunction(call).alias(format!("summary {number}"))
     });
     let calls: Vec<Expr> = calls.collect();
+    let types: Vec<DataType> = plan.schema().fields().iter().map(|field| field.data_type().clone()).collect();
     let plan = LogicalPlanBuilder::from(plan).aggregate(Vec::<Expr>::new(), calls)?.build()?;
     let row = only_row(context, plan).await?;
     row.columns()
         .iter()
-        .map(|bytes| {
+        .zip(&types)
+        .map(|(bytes, data_type)| {
             let summary = bytes.as_binary_opt::<i32>().and_then(|bytes| Summary::of_bytes(bytes.value(0)));
             let Some(summary) = summary else { return Err(Error::Internal("the summary of a column".into())) };
             let quartiles = summary.quantiles.at(QUARTILES);
-            Ok(Estimate { distinct: summary.distinct.estimate(), quartiles, counts: summary.counts })
+            let is_known = data_type.is_null() || !matches!(Values::of(data_type)?, Values::Opaque);
+            let distinct = is_known.then(|| summary.distinct.estimate());
+            Ok(Estimate { distinct, quartiles, counts: summary.counts })
         })
         .collect()
 }
