@@ -135,7 +135,7 @@ fn plot(table: &TableAdvice) -> String {
 }
 
 const DESIGNS: [Column; 5] = [
-    Column::text(""),
+    Column::numbers(""),
     Column::text("design"),
     Column::text("what was told of it"),
     Column::numbers("times as fast"),
