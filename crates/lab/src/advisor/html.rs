@@ -4,7 +4,7 @@ use super::advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvic
 use super::apply::Applied;
 use super::looks::{Gain, LOOKS};
 use crate::machine::Machine;
-use crate::plot::{Bar, Column, Row, escaped, page, ratio_rows, stacked_table};
+use crate::plot::{Bar, Column, Row, escaped, page, ratio_rows, stacked_table, verbatim};
 use crate::words::{bytes, counted, number, plural, thousands};
 use gingham::advisor::Comparison;
 
@@ -102,7 +102,8 @@ fn change(table: &TableAdvice) -> String {
     if table.proposed == 0 {
         return String::new();
     }
-    let text = |statements: Vec<String>| escaped(&statements.iter().map(|one| format!("{one};\n")).collect::<String>());
+    let text =
+        |statements: Vec<String>| verbatim(&statements.iter().map(|one| format!("{one};\n")).collect::<String>());
     format!(
         r#"<div class="scroll"><pre>{}</pre></div><details><summary>How to undo it</summary><div class="scroll"><pre>{}</pre></div></details>"#,
         text(table.statements_to_change()),
@@ -135,7 +136,7 @@ fn plot(table: &TableAdvice) -> String {
 }
 
 const DESIGNS: [Column; 5] = [
-    Column::text(""),
+    Column::numbers(""),
     Column::text("design"),
     Column::text("what was told of it"),
     Column::numbers("times as fast"),
@@ -265,9 +266,9 @@ faster, the one of fewest bytes is proposed. Writes were undone again, without t
 /// A statement's line and its text; the rest of a long one is behind its beginning.
 fn named(facts: &StatementFacts) -> [String; 2] {
     let text = &facts.statement.text;
-    let shown = escaped(&beginning(text, SHOWN));
+    let shown = verbatim(&beginning(text, SHOWN));
     let text = if text.chars().count() > BEGINNING + BEGINNING / 2 {
-        format!("<details><summary>{}</summary>{shown}</details>", escaped(&beginning(text, BEGINNING)))
+        format!("<details><summary>{}</summary>{shown}</details>", verbatim(&beginning(text, BEGINNING)))
     } else {
         shown
     };

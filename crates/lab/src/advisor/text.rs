@@ -91,9 +91,12 @@ fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> f
         let design = &table.designs[number];
         let gain = gain.map_or(String::new(), |gain| format!(", {gain}"));
         let text = design.candidate.text(definition);
-        writeln!(f, "  {}: {text} ({}){gain}", table.standing(number), bytes(design.bytes as u64))?;
-        let other = |other: usize| table.designs[other].candidate.text(definition);
-        writeln!(f, "    {}", table.why(number, other))?;
+        let why = table.why(number, |other| table.designs[other].candidate.text(definition));
+        let (label, more) = match table.standing(number) {
+            "slower" => ("slower", format!("\n    {why}")),
+            _ => (why.as_str(), String::new()),
+        };
+        writeln!(f, "  {label}: {text} ({}){gain}{more}", bytes(design.bytes as u64))?;
     }
     let mut reasons: Vec<&str> = table.rejected.iter().map(|(_, why)| why.as_str()).collect();
     reasons.dedup();

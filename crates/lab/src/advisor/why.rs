@@ -2,6 +2,7 @@
 //! not be told apart are never called faster or slower, and a figure over fewer rounds says so.
 
 use super::advice::{Answered, TableAdvice};
+use super::looks::Gain;
 use crate::words::{bytes, counted};
 
 impl TableAdvice {
@@ -61,7 +62,13 @@ impl TableAdvice {
         match design {
             0 => "no other was told apart from it as faster".to_owned(),
             design if design == self.proposed => "told apart from the present design as faster".to_owned(),
-            _ if self.proposed == 0 => "not told apart from the present design in speed".to_owned(),
+            _ if self.proposed == 0 => {
+                // Its own interval may lie on one side of 1: of many pairs, one does so by chance.
+                let excludes = |gain: &Gain| gain.interval.low > 1.0 || gain.interval.high < 1.0;
+                let corrected = told.gain(design).as_ref().is_some_and(excludes);
+                let by = if corrected { ", by Holm's correction over all pairs" } else { "" };
+                format!("not told apart from the present design in speed{by}")
+            }
             design if told.is_faster(design, 0) => {
                 let [own, proposed] = [design, self.proposed].map(|design| self.designs[design].bytes);
                 let size = if own > proposed {

@@ -20,7 +20,7 @@ pub use axis::Multiple;
 pub use lines::{LinePlot, Mark, PlotLine};
 pub use page::page;
 pub use rows::{Bar, Row, bar_rows, box_rows, ratio_rows};
-pub use svg::escaped;
+pub use svg::{escaped, verbatim};
 pub use table::{Column, stacked_table};
 
 /// Classes of the style sheet for things that are compared, in the order in which they are handed out.

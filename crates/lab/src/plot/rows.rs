@@ -7,7 +7,7 @@ use crate::statistics::Quartiles;
 use std::fmt::Write;
 
 /// Letters of a name beside bars; a longer one goes on in the next line.
-const NAME: usize = 22;
+const NAME: usize = 36;
 /// Names and remarks of more letters than this stand above their bars where there is little room.
 const BESIDE: usize = 16;
 /// Bars from which on rows stand in two columns where the page is wide.
@@ -129,7 +129,8 @@ fn open(rows: &[Row], labels: usize, many: bool, grid: &str) -> String {
     let above = if names + remarks > BESIDE { " above" } else { "" };
     let many = if many { " many" } else { "" };
     let scaled = if grid.is_empty() { "" } else { " scaled" };
-    let room = |letters: usize| if letters == 0 { 0 } else { letters + 1 };
+    // Letters are wider than digits, whose width a page counts in.
+    let room = |letters: usize| if letters == 0 { 0 } else { letters + letters / 6 + 2 };
     format!(
         r#"<div class="rows{above}{many}{scaled}" style="--names:{}ch;--remarks:{}ch;--labels:{}ch{grid}">"#,
         room(names),
@@ -172,7 +173,7 @@ fn lane(bar: &Bar, (from, to): (f64, f64), whisker: Option<(f64, f64)>, middle: 
     };
     let mut html = format!(r#"<div class="lane" title="{}">"#, escaped(&bar.hint));
     html += &piece(&format!("bar {}", bar.class), from, to);
-    if let Some((low, high)) = whisker {
+    if let Some((low, high)) = whisker.filter(|(low, high)| low < high) {
         html += &piece("whisker", low, high);
     }
     if let Some(at) = middle {

@@ -9,7 +9,12 @@ const GROUP: &str = "\u{202f}";
 
 /// Text with the characters that mean something to HTML replaced, and no line's end within a number.
 pub fn escaped(text: &str) -> String {
-    kept_together(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    verbatim(&kept_together(text))
+}
+
+/// Text of which every letter stays as it is, such as a statement that a reader copies.
+pub fn verbatim(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A text in which the blanks between thousands are such as don't end a line.
@@ -62,6 +67,7 @@ mod tests {
     fn numbers_stay_in_one_line() {
         assert_eq!(escaped("a < b & \"c\""), "a &lt; b &amp; &quot;c&quot;");
         assert_eq!(escaped("103 418 902 of 1 000"), "103\u{202f}418\u{202f}902 of 1\u{202f}000");
+        assert_eq!(verbatim("x < '1 000'"), "x &lt; '1 000'");
         for as_it_is in ["7 of 22", "10 2000", "Q1 123 4", "0.5 100", "ä 100", "100 ä", "12 34", ""] {
             assert_eq!(escaped(as_it_is), as_it_is);
         }
