@@ -3,7 +3,7 @@
 //! The statement goes its usual way, as far as its plan when it is not to run ([`Until`]); so what is told is what would be done.
 
 use crate::explain::{self, ExplainedRun, ExplainedStatement, PlanNode, PlanReader};
-use crate::session::{Explaining, Outcome, Settings, StatementContext, Until};
+use crate::session::{Outcome, PlanningTimes, Settings, StatementContext, Until};
 use crate::sql::copy::CopyPlace;
 use crate::sql::explain::Explain;
 use crate::sql::ignored::apart;
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::ParamValues;
 use datafusion::sql::parser::{CopyToSource, Statement as DataFusionStatement};
-use datafusion::sql::sqlparser::ast::{FromTable, SetExpr, Statement as Sql, TableObject};
+use datafusion::sql::sqlparser::ast::{FromTable, Statement as Sql, TableObject};
 use futures::StreamExt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,9 +46,13 @@ pub(crate) async fn run(
     };
     let taken = begun.elapsed();
     let times = context.watch.times();
-    let planned = |times: crate::session::PlanningTimes| times.logical + times.optimize + times.physical;
+    let planned = |times: PlanningTimes| times.logical + times.optimize + times.physical;
     let now = planned(times).saturating_sub(planned(before));
-    let plan = tree(&own, &explaining, &kind, (given, options.analyze), options.verbose);
+    let mut reader = PlanReader::new(&own.settings().fallbacks.all(), options.analyze, options.verbose);
+    let plans = explaining.plans().iter().map(|plan| reader.tree(plan)).collect();
+    let seen = given.filter(|_| options.analyze).and_then(|rows| usize::try_from(rows).ok());
+    let node = kind.over(plans);
+    let plan = PlanNode { rows: node.rows.or(seen), ..node };
     let run = options.analyze.then(|| ExplainedRun {
         running: taken.saturating_sub(now),
         compiling: times.compile,
@@ -119,11 +123,22 @@ impl ExplainedKind {
         }
     }
 
+    /// The statement's node over its plans.
+    fn over(&self, mut plans: Vec<PlanNode>) -> PlanNode {
+        let what = match (self, plans.len()) {
+            (Self::Query, 1) => return plans.remove(0),
+            (Self::Query, _) => "the last of several plans gives the rows",
+            (Self::Change { what, .. }, _) => what,
+        };
+        let without = "nothing was planned: its rows are written out, in a file, or found by a key".to_owned();
+        let notes = if plans.is_empty() { vec![without] } else { Vec::new() };
+        PlanNode { notes, children: plans, ..PlanNode::new(what) }
+    }
+
     fn of_sql(statement: Sql) -> Result<Self> {
         let (statement, _) = apart(statement);
         let mut has_clauses = false;
         let what = match &statement {
-            Sql::Query(query) if matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_)) => "change".to_owned(),
             Sql::Query(_) => return Ok(Self::Query),
             Sql::Insert(insert) => match &insert.table {
                 TableObject::TableName(name) => format!("insert into {name}"),
@@ -152,36 +167,6 @@ fn refusal(text: &str) -> Error {
         "EXPLAIN of {} is not supported; it explains queries and statements that change records",
         first.join(" ")
     ))
-}
-
-/// The tree of the statement: of its plan, or what it does with the rows of its plans. `given` are the rows or records that came of
-/// it, and whether it has run.
-fn tree(
-    context: &StatementContext,
-    explaining: &Explaining,
-    kind: &ExplainedKind,
-    (given, has_run): (Option<u64>, bool),
-    is_verbose: bool,
-) -> PlanNode {
-    let mut reader = PlanReader::new(&context.settings().fallbacks.all(), has_run, is_verbose);
-    let mut plans: Vec<PlanNode> = explaining.plans().iter().map(|plan| reader.tree(plan)).collect();
-    let what = match (kind, plans.len()) {
-        (ExplainedKind::Query, 1) => return plans.remove(0),
-        (ExplainedKind::Query, _) => "the last of several plans gives the rows",
-        (ExplainedKind::Change { what, .. }, _) => what,
-    };
-    let notes = if plans.is_empty() { vec![without_plan(has_run).to_owned()] } else { Vec::new() };
-    let rows = given.filter(|_| has_run).and_then(|rows| usize::try_from(rows).ok());
-    PlanNode { notes, rows, children: plans, ..PlanNode::new(what) }
-}
-
-/// Why a statement has no plan.
-fn without_plan(has_run: bool) -> &'static str {
-    if has_run {
-        "nothing was planned: its rows are written out, in a file, or found by a key"
-    } else {
-        "its rows are written out, or in a file"
-    }
 }
 
 /// The settings that decide how a statement runs: threads, memory, and those that are not as they are by default.
