@@ -22,10 +22,22 @@ pub enum Format {
     Table,
     /// RFC 4180 with a header line
     Csv,
+    /// As csv, with tabs between the values
+    Tabs,
+    /// Values as they are, with | between them
+    List,
     /// An array of objects for each statement
     Json,
+    /// An object a line
+    Jsonlines,
+    /// A line `name = value` for each column
+    Line,
     /// A pipe table
     Markdown,
+    /// A <table>
+    Html,
+    /// INSERT statements
+    Insert,
 }
 
 impl Format {
@@ -34,9 +46,32 @@ impl Format {
         match self {
             Self::Table => "table",
             Self::Csv => "csv",
+            Self::Tabs => "tabs",
+            Self::List => "list",
             Self::Json => "json",
+            Self::Jsonlines => "jsonlines",
+            Self::Line => "line",
             Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Insert => "insert",
         }
+    }
+}
+
+/// The size of the terminal on which results are shown, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Screen {
+    /// Characters in a line.
+    pub columns: usize,
+    /// Lines.
+    pub rows: usize,
+}
+
+impl Screen {
+    /// The screen of standard output; none when that is no terminal.
+    pub fn of_stdout() -> Option<Self> {
+        let (rows, columns) = console::Term::stdout().size_checked()?;
+        Some(Self { columns: usize::from(columns), rows: usize::from(rows) })
     }
 }
 
@@ -45,12 +80,41 @@ impl Format {
 pub struct Display {
     /// The format.
     pub format: Format,
+    /// Whether the names of the columns stand above the values: in table, csv, tabs, list and html, and before VALUES in insert. The
+    /// other formats can't be without.
+    pub headers: bool,
+    /// What stands for NULL in table, csv, tabs, list, line, markdown and html. None is the format's own: nothing in csv and tabs, where
+    /// the empty text is `""`, nothing in list, and NULL elsewhere.
+    pub null: Option<String>,
+    /// What stands between values in csv, tabs and list. None is the format's own.
+    pub separator: Option<String>,
+    /// Widths of the first columns in table; 0, and what is not there, is a width that suits the values.
+    pub widths: Vec<usize>,
+    /// How many rows a table on a screen shows at most, half of them the first and half of them the last. None is 40; of 0, all rows
+    /// are shown, in any format, through the pager when they are more than the screen has lines.
+    pub max_rows: Option<usize>,
+    /// The table that INSERT statements name: a name as SQL has it, with its own quotes where it needs some.
+    pub insert_table: String,
+    /// Shows results as [`Format::Line`] does, whatever the format is.
+    pub expanded: bool,
+    /// The terminal that results are fitted to. None when they go to a file or a pipe: these get all rows and columns.
+    pub screen: Option<Screen>,
 }
 
 impl Display {
-    /// Results in a format, with nothing that changes it.
+    /// Results in a format, with nothing that changes it, for a file.
     pub fn new(format: Format) -> Self {
-        Self { format }
+        Self {
+            format,
+            headers: true,
+            null: None,
+            separator: None,
+            widths: Vec::new(),
+            max_rows: None,
+            insert_table: "t".to_owned(),
+            expanded: false,
+            screen: None,
+        }
     }
 
     /// A writer of one result of that schema.
