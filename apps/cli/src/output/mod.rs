@@ -121,8 +121,10 @@ impl Display {
     pub fn writer(&self, schema: &SchemaRef) -> ResultWriter {
         match self.format {
             Format::Table => ResultWriter::Table(table::TableWriter::new(schema)),
-            Format::Csv => ResultWriter::Lines(csv::writer(schema)),
-            Format::Json => ResultWriter::Json(json::JsonWriter::new(schema)),
+            Format::Csv | Format::Tabs | Format::List | Format::Html | Format::Insert | Format::Line => {
+                ResultWriter::Lines(csv::writer(schema))
+            }
+            Format::Json | Format::Jsonlines => ResultWriter::Json(json::JsonWriter::new(schema)),
             Format::Markdown => ResultWriter::Lines(markdown::writer(schema)),
         }
     }
