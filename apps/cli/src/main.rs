@@ -19,11 +19,13 @@ mod lab;
 mod layout;
 mod load;
 mod output;
+mod pager;
 mod progress;
 mod prompt;
 mod read_args;
 mod rows;
 mod script;
+mod show;
 mod spinner;
 
 use args::{Arguments, Script, Verb};
