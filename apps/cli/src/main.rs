@@ -21,12 +21,14 @@ mod layout;
 mod load;
 mod opening;
 mod output;
+mod pager;
 mod progress;
 mod prompt;
 mod read_args;
 mod reading;
 mod rows;
 mod script;
+mod show;
 mod sink;
 mod spinner;
 

@@ -3,11 +3,10 @@
 use crate::commands;
 use crate::failure::Failure;
 use crate::interrupt::Running;
-use crate::output::Display;
+use crate::output::{Display, Screen};
 use crate::rows::Rows;
+use crate::show::{Answer, show};
 use crate::sink::Sink;
-use crate::spinner::Spinner;
-use gingham::lab::{PanicPoint, pass};
 use gingham::storage::panics::guarded;
 use gingham::{Connection, CopyStream, ScriptPart, StatementHandle, StatementSplitter};
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
@@ -243,7 +242,7 @@ impl Runner {
             }
         }?;
         drop(running);
-        self.summary(false, 0, Some(copied))?;
+        self.summary(Some(copied))?;
         self.out.flush()?;
         self.warn();
         if self.timing {
@@ -261,47 +260,28 @@ impl Runner {
 
     /// Runs a statement that is no COPY of a stream, and writes its rows.
     pub fn query(&mut self, sql: &str) -> Result<(), Failure> {
-        let running = Running::start(&self.connection);
-        let spinner = Spinner::start(Some(&self.connection));
-        let started = Instant::now();
-        let mut result = self.connection.query(sql)?;
-        let schema = result.schema();
-        let mut next = result.next();
-        let mut spent = started.elapsed();
-        drop(spinner);
-        let has_rows = !schema.fields().is_empty();
-        let mut writer = self.display.writer(&schema);
-        let mut rows = 0;
-        while let Some(batch) = next {
-            let batch = batch?;
-            rows += batch.num_rows() as u64;
-            pass(PanicPoint::Show);
-            if has_rows {
-                writer.batch(&mut self.out, &batch)?;
-            }
-            let asked = Instant::now();
-            next = result.next();
-            spent += asked.elapsed();
+        self.display.screen = if self.out.is_stdout() { Screen::of_stdout() } else { None };
+        let shown = show(&self.connection, &self.display, self.interactive, sql, &mut self.out)?;
+        if let Some(Answer { has_rows: false, affected, .. }) = shown {
+            self.summary(affected)?;
         }
-        drop(running);
-        if has_rows {
-            writer.finish(&mut self.out)?;
-        }
-        self.summary(has_rows, rows, result.rows_affected())?;
         self.out.flush()?;
         self.warn();
-        if self.timing {
-            eprintln!("{}", time_line(spent));
+        if self.timing
+            && let Some(answer) = shown
+        {
+            eprintln!("{}", time_line(answer.spent));
         }
         Ok(())
     }
 
-    fn summary(&mut self, has_rows: bool, rows: u64, affected: Option<u64>) -> Result<(), Failure> {
-        match (has_rows, affected) {
-            (true, _) if self.interactive => writeln!(self.out, "({})", counted(rows, "row"))?,
-            (false, Some(affected)) if self.changes => writeln!(self.out, "{}", counted(affected, "row"))?,
-            (false, None) if self.interactive && self.changes => writeln!(self.out, "done")?,
-            _ => {}
+    /// Tells what a statement without rows did.
+    fn summary(&mut self, affected: Option<u64>) -> Result<(), Failure> {
+        match affected {
+            _ if !self.changes => {}
+            Some(affected) => writeln!(self.out, "{}", counted(affected, "row"))?,
+            None if self.interactive => writeln!(self.out, "done")?,
+            None => {}
         }
         Ok(())
     }
