@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(shown("SELECT '日本', tow", 1, 14), "LINE 1: SELECT '日本', tow\n                       ^");
         let long = format!("SELECT {}tow{}", "1, ".repeat(40), ", 1".repeat(40));
         let cut = shown(&long, 1, 128);
-        assert!(cut.starts_with("LINE 1: …, 1, 1") && cut.contains("1, tow, 1, 1, 1, 1, 1,…\n"), "{cut}");
+        assert!(cut.starts_with("LINE 1: …, 1, 1") && cut.contains("1, tow, 1, 1, 1, 1, 1, …\n"), "{cut}");
         assert!(cut.lines().all(|line| line.chars().count() < 90));
         assert_eq!(shown("SELECT", 1, 7), "LINE 1: SELECT\n              ^");
         assert_eq!(shown("SELECT", 3, 1), "");

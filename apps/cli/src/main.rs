@@ -31,6 +31,7 @@ mod script;
 mod show;
 mod sink;
 mod spinner;
+mod tokens;
 
 use args::{Arguments, Script, Verb};
 use failure::Failure;

@@ -260,8 +260,10 @@ impl Runner {
 
     /// Runs a statement that is no COPY of a stream, and writes its rows.
     pub fn query(&mut self, sql: &str) -> Result<(), Failure> {
-        self.display.screen = if self.out.is_stdout() { Screen::of_stdout() } else { None };
-        let shown = show(&self.connection, &self.display, self.interactive, sql, &mut self.out)?;
+        let is_stdout = self.out.is_stdout();
+        self.display.screen = if is_stdout { Screen::of_stdout() } else { None };
+        // A file has the rows alone.
+        let shown = show(&self.connection, &self.display, self.interactive && is_stdout, sql, &mut self.out)?;
         if let Some(Answer { has_rows: false, affected, .. }) = shown {
             self.summary(affected)?;
         }
@@ -278,7 +280,7 @@ impl Runner {
     /// Tells what a statement without rows did.
     fn summary(&mut self, affected: Option<u64>) -> Result<(), Failure> {
         match affected {
-            _ if !self.changes => {}
+            _ if !self.changes || !self.out.is_stdout() => {}
             Some(affected) => writeln!(self.out, "{}", counted(affected, "row"))?,
             None if self.interactive => writeln!(self.out, "done")?,
             None => {}

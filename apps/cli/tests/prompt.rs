@@ -179,13 +179,13 @@ fn lines_go_on_with_a_prompt_that_says_within_what() {
 fn several_lines_are_edited_as_one() {
     let folder = folder();
     let mut terminal = Terminal::at_prompt(folder.path(), &["--format", "csv"]);
-    // Up to the first line, where a 1 becomes a 12; down and on.
-    terminal.types("select 1,\r3\u{1b}[A2\u{1b}[B\u{1b}[F as n\r");
+    // Up from the end of the second line to the same place of the first, where a digit is put in; down, and on.
+    terminal.types("select 1,\r       3\u{1b}[A2\u{1b}[B\u{1b}[F as n\r");
     terminal.expect("-> ");
-    // Backspace at the begin of a line joins it with the one before.
-    terminal.types("\u{7f} from (values (1));\r");
+    // Backspace at the begin of a line joins it with the one before, to whose begin Home goes, and Left to the first one's end.
+    terminal.types("\u{7f} from (values (1));\u{1b}[H\u{1b}[D 9,\r");
     let answer = terminal.expect("(1 row)");
-    assert!(answer.contains("3 as n from (values"), "{answer}");
+    assert!(answer.contains("select 12, 9,\n      ->        3 as n from (values (1));"), "{answer}");
     // As one it comes again.
     terminal.expect("gingham> ");
     terminal.types("\u{1b}[A\r");
@@ -200,7 +200,7 @@ fn tab_completes_and_lists_at_once() {
     terminal.answer("create table fruit (fruit_id int, fruit_name varchar);");
     terminal.types("select * from fr\t");
     terminal.expect("from fruit");
-    terminal.types(" where fr\t");
+    terminal.types(" where fruit_\t");
     let list = terminal.expect("fruit_name");
     assert!(list.contains("fruit_id"), "{list}");
     terminal.types("id = 1;\r");
@@ -226,6 +226,7 @@ fn control_c_cancels_and_clears_and_twice_leaves() {
     terminal.expect("error: cancelled");
     terminal.expect("gingham> ");
     terminal.types("select 'half a line\u{3}");
+    terminal.expect("half a line\n");
     terminal.expect("gingham> ");
     assert!(terminal.answer("select 1 as n;").contains("(1 row)"));
     terminal.types("\u{3}");

@@ -6,6 +6,7 @@ use crate::commands::show::{create_statement, literal, parts, relations, texts};
 use crate::failure::Failure;
 use crate::interrupt::Running;
 use crate::script::{Next, Runner};
+use crate::tokens::{Kind, tokens};
 use gingham::{StatementHandle, TransactionStatus};
 use std::io::Write;
 
@@ -114,14 +115,13 @@ fn in_order(mut left: Vec<Dumped>) -> Vec<Dumped> {
     ordered
 }
 
-/// Whether a query has a name as a word.
+/// Whether a query names a table or a view.
 fn names(query: &str, name: &str) -> bool {
     let bare = parts(name).1;
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let (query, bare) = (query.to_lowercase(), bare.to_lowercase());
-    query
-        .match_indices(&bare)
-        .any(|(at, _)| !query[..at].ends_with(is_part) && !query[at + bare.len()..].starts_with(is_part))
+    tokens(query).into_iter().any(|token| match token.kind {
+        Kind::Word | Kind::Quoted => parts(&query[token.at]).1 == bare,
+        _ => false,
+    })
 }
 
 /// A table's records as a COPY with its rows.
@@ -195,7 +195,7 @@ mod tests {
             dumped("a", "CREATE TABLE a (b INT, FOREIGN KEY (b) REFERENCES c (b))"),
             dumped("c", "CREATE TABLE c (b INT PRIMARY KEY, FOREIGN KEY (b) REFERENCES c (b))"),
             dumped("v", "CREATE VIEW v AS SELECT * FROM w"),
-            dumped("w", "CREATE VIEW w AS SELECT b AS vx FROM a"),
+            dumped("w", "CREATE VIEW w AS SELECT b AS vx FROM a WHERE b <> 'v'"),
         ];
         let order: Vec<String> = in_order(all).into_iter().map(|one| one.name).collect();
         assert_eq!(order, ["c", "a", "w", "v"]);

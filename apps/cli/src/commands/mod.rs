@@ -124,11 +124,10 @@ fn unknown(name: &str) -> String {
     let distance = |near: &&str| edit_distance(name, near);
     let help = if name.starts_with('\\') { "\\?" } else { ".help" };
     let same_kind = names().filter(|near| near[..1] == start[..1]);
+    // One letter that is right is no hint.
+    let letters = name.chars().count() - 1;
     match same_kind.min_by_key(distance) {
-        Some(near)
-            if near.len() > 2
-                && (edit_distance(name, near) <= 2 || (start.chars().count() == 2 && near.starts_with(&start))) =>
-        {
+        Some(near) if edit_distance(name, near) < letters.min(3) || (letters > 0 && near.starts_with(&start)) => {
             format!("there is no {name}; did you mean {near}?")
         }
         _ => format!("there is no {name}; {help} lists the commands"),

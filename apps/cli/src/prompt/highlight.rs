@@ -2,7 +2,7 @@
 //! within what.
 
 use crate::prompt::margin;
-use crate::prompt::tokens::{Kind, Open, open, tokens};
+use crate::tokens::{Kind, Open, open, tokens};
 use crate::prompt::words::KEYWORDS;
 
 const KEYWORD: &str = "\x1b[1;34m";

@@ -64,7 +64,11 @@ impl PromptHistory {
 impl History for PromptHistory {
     fn get(&self, index: usize, dir: SearchDirection) -> Result<Option<SearchResult<'_>>> {
         let mut state = self.search.state();
-        let found = Self::with_margin(self.file.starts_with(&state.prefix, index, dir)?);
+        let found = match state.prefix.is_empty() {
+            true => self.file.get(index, dir)?,
+            false => self.file.starts_with(&state.prefix, index, dir)?,
+        };
+        let found = Self::with_margin(found);
         match (&found, dir) {
             (Some(found), _) => state.found = Some(found.entry.clone().into_owned()),
             // Behind the last one is what was typed.

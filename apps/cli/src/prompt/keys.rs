@@ -63,27 +63,39 @@ impl ConditionalEventHandler for Handler {
 
 impl Handler {
     fn command(&self, line: &str, at: usize) -> Option<Cmd> {
-        let place = Place::new(line, at);
-        let moved = |to: usize| match to < at {
-            true => Cmd::Move(Movement::BackwardChar(distance(line, to, at))),
-            false => Cmd::Move(Movement::ForwardChar(distance(line, at, to))),
+        let (before, behind) = line.split_at(at);
+        let begins = before.rfind('\n').map_or(0, |at| at + 1);
+        let (margin, inner) = margin::split(&before[begins..]);
+        // Whether nothing but the margin stands before the cursor, and nothing behind it on its line.
+        let (is_first, is_last) = (begins > 0 && inner.is_empty(), behind.starts_with('\n'));
+        // Counts of characters are not heeded here, so that places are searched for.
+        let line_before = Movement::ViCharSearch(1, CharSearch::Backward('\n'));
+        let next_line = match behind.trim().is_empty() {
+            true => Movement::EndOfBuffer,
+            false => Movement::ForwardWord(1, At::Start, Word::Big),
         };
         match self.key {
             Key::Enter if is_complete(&margin::without(line)) => None,
             Key::Enter => Some(Cmd::Insert(1, margin::line_break())),
-            Key::Up | Key::Down => {
-                let to = if matches!(self.key, Key::Up) { place.up() } else { place.down() };
-                if to.is_none() {
-                    self.search.goes_on_from(line, at);
-                }
-                to.map(moved)
+            Key::Up if begins == 0 => self.search(line, at),
+            Key::Down if !behind.contains('\n') => self.search(line, at),
+            Key::Up | Key::Down => None,
+            Key::Home if is_first => Some(Cmd::Noop),
+            Key::Home if !margin.is_empty() => {
+                Some(Cmd::Move(Movement::ViCharSearch(1, CharSearch::BackwardAfter(margin::MARK))))
             }
-            Key::Home => Some(moved(place.home())),
-            Key::Left => place.left().map(moved),
-            Key::Right => place.right().map(moved),
-            Key::Backspace => place.left().map(|to| Cmd::Kill(Movement::BackwardChar(distance(line, to, at)))),
-            Key::Delete => place.right().map(|to| Cmd::Kill(Movement::ForwardChar(distance(line, at, to)))),
+            Key::Left if is_first => Some(Cmd::Move(line_before)),
+            Key::Backspace if is_first => Some(Cmd::Kill(line_before)),
+            Key::Right if is_last => Some(Cmd::Move(next_line)),
+            Key::Delete if is_last => Some(Cmd::Kill(next_line)),
+            Key::Home | Key::Left | Key::Backspace | Key::Right | Key::Delete => None,
         }
+    }
+
+    /// Up or Down, which leave the text: the history has what is found.
+    fn search(&self, line: &str, at: usize) -> Option<Cmd> {
+        self.search.goes_on_from(line, at);
+        None
     }
 }
 
@@ -106,14 +118,19 @@ mod tests {
     #[test]
     fn keys_pass_over_the_margin() {
         let line = margin::with("ab\ncd");
-        let (c, width) = (line.len() - 2, 10);
-        assert_eq!(command(Key::Left, &line, c), Some(Cmd::Move(Movement::BackwardChar(width))));
-        assert_eq!(command(Key::Backspace, &line, c), Some(Cmd::Kill(Movement::BackwardChar(width))));
-        assert_eq!(command(Key::Right, &line, 2), Some(Cmd::Move(Movement::ForwardChar(width))));
-        assert_eq!(command(Key::Delete, &line, 2), Some(Cmd::Kill(Movement::ForwardChar(width))));
-        assert_eq!(command(Key::Home, &line, c + 1), Some(Cmd::Move(Movement::BackwardChar(1))));
-        assert_eq!(command(Key::Backspace, &line, c + 1), None);
-        assert_eq!(command(Key::Up, &line, c + 1), Some(Cmd::Move(Movement::BackwardChar(width + 1))));
-        assert_eq!(command(Key::Up, &line, 1), None);
+        let c = line.len() - 2;
+        let before = || Movement::ViCharSearch(1, CharSearch::Backward('\n'));
+        let next = || Movement::ForwardWord(1, At::Start, Word::Big);
+        assert_eq!(command(Key::Left, &line, c), Some(Cmd::Move(before())));
+        assert_eq!(command(Key::Backspace, &line, c), Some(Cmd::Kill(before())));
+        assert_eq!(command(Key::Right, &line, 2), Some(Cmd::Move(next())));
+        assert_eq!(command(Key::Delete, &line, 2), Some(Cmd::Kill(next())));
+        assert_eq!(command(Key::Right, "ab\n", 2), Some(Cmd::Move(Movement::EndOfBuffer)));
+        assert_eq!(command(Key::Home, &line, c), Some(Cmd::Noop));
+        let home = Movement::ViCharSearch(1, CharSearch::BackwardAfter(margin::MARK));
+        assert_eq!(command(Key::Home, &line, c + 1), Some(Cmd::Move(home)));
+        for (key, at) in [(Key::Left, 1), (Key::Backspace, c + 1), (Key::Right, 1), (Key::Home, 1), (Key::Up, c)] {
+            assert_eq!(command(key, &line, at), None);
+        }
     }
 }

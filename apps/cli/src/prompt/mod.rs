@@ -8,7 +8,6 @@ mod input;
 mod keys;
 mod margin;
 mod place;
-mod tokens;
 mod words;
 
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! What may stand where the cursor is: which of the names are offered by Tab.
 
 use crate::commands::{self, Takes};
-use crate::prompt::tokens::{Kind, Token, tokens};
+use crate::tokens::{Kind, Token, tokens};
 
 /// What completes a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,25 +100,25 @@ fn of_sql(typed: &str) -> (Wanted, usize) {
     let begins = all.iter().rposition(|token| &typed[token.at.clone()] == ";").map_or(0, |at| at + 1);
     let mut statement: Vec<&Token> = all[begins..].iter().collect();
     let last = match statement.last() {
-        Some(token) if token.kind == Kind::Word || (token.is_open && token.kind != Kind::Blank) => statement.pop(),
+        Some(token) if token.kind == Kind::Word || token.is_open => statement.pop(),
         _ => None,
     };
     let word = last.map_or("", |token| &typed[token.at.clone()]);
+    // One that begins with -- ends with its line.
+    if all.last().is_some_and(|token| token.kind == Kind::Comment && (token.is_open || !typed[token.at.clone()].ends_with('/'))) {
+        return (Wanted::Nothing, 0);
+    }
     let touches = statement.last().is_some_and(|token| token.kind != Kind::Blank);
     statement.retain(|token| !matches!(token.kind, Kind::Blank | Kind::Comment));
     let (before, earlier) = (statement.last(), statement.len().checked_sub(2).map(|at| statement[at]));
-    match last.map(|token| token.kind) {
-        Some(Kind::Comment) => return (Wanted::Nothing, 0),
-        Some(Kind::Text) => {
-            let of_function = before.is_some_and(|token| &typed[token.at.clone()] == "(")
-                && earlier.is_some_and(|token| typed[token.at.clone()].to_ascii_lowercase().starts_with("read_"));
-            let is_file = of_function || before.is_some_and(|token| is(typed, token, BEFORE_FILES));
-            return match word.strip_prefix('\'') {
-                Some(file) if is_file => (Wanted::Files { quote: Some('\'') }, file.len()),
-                _ => (Wanted::Nothing, 0),
-            };
-        }
-        _ => {}
+    if last.is_some_and(|token| token.kind == Kind::Text) {
+        let of_function = before.is_some_and(|token| &typed[token.at.clone()] == "(")
+            && earlier.is_some_and(|token| typed[token.at.clone()].to_ascii_lowercase().starts_with("read_"));
+        let is_file = of_function || before.is_some_and(|token| is(typed, token, BEFORE_FILES));
+        return match word.strip_prefix('\'') {
+            Some(file) if is_file => (Wanted::Files { quote: Some('\'') }, file.len()),
+            _ => (Wanted::Nothing, 0),
+        };
     }
     let wanted = match before {
         Some(token) if touches && &typed[token.at.clone()] == "." => match earlier {
