@@ -25,6 +25,7 @@ impl Driver for PlainDriver {
     type DatabaseType = PlainDatabase;
 
     fn new_database(&mut self) -> Result<PlainDatabase> {
+        gingham::built_from(gingham_commit::COMMIT);
         Ok(PlainDatabase::default())
     }
 
@@ -32,7 +33,7 @@ impl Driver for PlainDriver {
         &mut self,
         opts: impl IntoIterator<Item = (OptionDatabase, OptionValue)>,
     ) -> Result<PlainDatabase> {
-        let mut database = PlainDatabase::default();
+        let mut database = self.new_database()?;
         opts.into_iter().try_for_each(|(key, value)| database.set_option(key, value))?;
         Ok(database)
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gingham import _frames
+from gingham._types import NUMBER
 
 if TYPE_CHECKING:
     from gingham import _internal
@@ -93,7 +94,7 @@ class Preview:
         rows = result.texts(most + 1)
         self.more = len(rows) > most
         self.rows = [["NULL" if text is None else text for text in row] for row in rows[:most]]
-        self._numeric = [kind.startswith(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "REAL", "DOUBLE", "DECIMAL")) for kind in self.types]
+        self._numeric = [kind == NUMBER and kind != "BOOLEAN" for kind in self.types]
         result.close()
 
     def _summary(self) -> str:

@@ -36,7 +36,8 @@ class TypeGroup:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, TypeGroup):
             return self is other
-        return isinstance(other, str) and other.startswith(self._beginnings)
+        # The type of an array begins as that of its elements does.
+        return isinstance(other, str) and other.startswith(self._beginnings) and not other.endswith("]")
 
     def __hash__(self) -> int:
         return hash(self._name)

@@ -160,8 +160,7 @@ impl CoreConnection {
     fn describe(&self, py: Python<'_>, sql: &str, tables: Option<&CoreTables>) -> PyResult<Vec<(String, String)>> {
         let connection = self.with(py, tables)?;
         let prepared = py.detach(|| connection.prepare(sql)).map_err(|error| raised(py, &error))?;
-        let column =
-            |field: &arrow::datatypes::Field| (field.name().clone(), crate::result::type_name(field.data_type()));
+        let column = |field: &arrow::datatypes::Field| (field.name().clone(), gingham::type_name(field.data_type()));
         let schema = prepared.schema();
         Ok(schema.iter().flat_map(|schema| schema.fields()).map(|field| column(field)).collect())
     }

@@ -36,6 +36,7 @@ use pyo3::prelude::*;
 /// The compiled part of the package `gingham`.
 #[pymodule]
 fn _internal(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    gingham::built_from(gingham_commit::COMMIT);
     module.add("version", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<connection::CoreConnection>()?;
     module.add_class::<result::CoreResult>()?;

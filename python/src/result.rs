@@ -9,19 +9,14 @@ use arrow::array::{
     ArrayRef, AsArray, DurationMicrosecondArray, DurationNanosecondArray, RecordBatch, RecordBatchOptions,
 };
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use gingham::storage::{LogicalType, panics};
-use gingham::{Notices, QueryResult, StatementHandle, plain_strings, require_arrow_times};
+use gingham::storage::panics;
+use gingham::{Notices, QueryResult, StatementHandle, plain_strings, require_arrow_times, type_name};
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// An Arrow type as SQL writes it, where SQL can.
-pub(crate) fn type_name(data_type: &DataType) -> String {
-    LogicalType::from_arrow("", data_type).map_or_else(|_| data_type.to_string(), |known| known.to_string())
-}
 
 /// Name, type as SQL writes it, precision, scale, and whether NULL may be.
 type ColumnDescription = (String, String, Option<u8>, Option<i8>, bool);

@@ -34,7 +34,7 @@ A database whose name is that of a command is written ./demo.";
 #[derive(Debug, Parser)]
 #[command(
     name = "gingham",
-    version,
+    version = gingham_commit::VERSION,
     after_help = AFTER_HELP,
     subcommand_precedence_over_arg = true,
     subcommand_value_name = "COMMAND",

@@ -48,6 +48,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
+    gingham::built_from(gingham_commit::COMMIT);
     #[cfg(debug_assertions)]
     let_panic();
     let (arguments, scripts) = Arguments::read();

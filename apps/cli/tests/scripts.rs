@@ -1,4 +1,5 @@
-//! Scripts as the command cuts them: long statements in pipes, texts with `;`, and rows between statements; and files in queries.
+//! Scripts as the command cuts them: long statements in pipes, texts with `;`, and rows between statements; files in queries; and the
+//! version that it tells.
 
 use std::io::Write;
 use std::path::Path;
@@ -112,4 +113,25 @@ fn files_are_queried_where_they_lie() {
     assert_eq!(copied, (0, String::new(), String::new()));
     let jam = ask("SELECT \"Amount\" FROM 'by/' WHERE item = 'jam'");
     assert_eq!(jam, (0, "Amount\n-\n".to_owned(), String::new()));
+}
+
+#[test]
+fn the_version_tells_the_commit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let version = env!("CARGO_PKG_VERSION");
+    let (brackets, comma) = match gingham_commit::COMMIT {
+        Some(commit) => (format!(" ({commit})"), format!("\"Gingham {version}, {commit}\"")),
+        None => (String::new(), format!("Gingham {version}")),
+    };
+    assert_eq!(good(folder.path(), &["--version"], ""), format!("gingham {version}{brackets}\n"));
+    let asked = good(folder.path(), &["--format", "csv", "-c", "SELECT version()"], "");
+    assert_eq!(asked, format!("version()\n{comma}\n"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let git = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(&root).output();
+    if let (true, Ok(git)) = (root.join(".git").exists(), git)
+        && git.status.success()
+    {
+        let commit = gingham_commit::COMMIT.expect("a checkout has a commit");
+        assert!(String::from_utf8_lossy(&git.stdout).starts_with(commit), "{commit}");
+    }
 }

@@ -74,6 +74,7 @@ pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatem
 pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
 pub use for_arrow::require_arrow_times;
+pub use functions::built_from;
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
 pub use session::{
@@ -85,3 +86,4 @@ pub use sql::splitter::{ScriptPart, StatementSplitter};
 pub use statements::transfer::stream::CopyStream;
 pub use table::readable;
 pub use text::as_text;
+pub use type_name::type_name;

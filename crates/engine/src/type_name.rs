@@ -1,9 +1,17 @@
-//! Types as SQL writes them, for messages.
+//! Types as SQL writes them, for messages and for whoever shows columns.
 
 use arrow::datatypes::DataType;
-use gingham_storage::LogicalType;
 
-/// An Arrow type as SQL writes it, where SQL can.
-pub(crate) fn type_name(data_type: &DataType) -> String {
-    LogicalType::from_arrow("", data_type).map_or_else(|_| data_type.to_string(), |logical| logical.to_string())
+/// The Arrow type as SQL writes it, the same in DESCRIBE, in errors and wherever else types are told.
+///
+/// # Examples
+///
+/// ```
+/// use arrow::datatypes::DataType;
+///
+/// assert_eq!(gingham::type_name(&DataType::Utf8View), "VARCHAR");
+/// assert_eq!(gingham::type_name(&DataType::new_list(DataType::Int64, true)), "BIGINT[]");
+/// ```
+pub fn type_name(data_type: &DataType) -> String {
+    gingham_storage::type_name(data_type)
 }

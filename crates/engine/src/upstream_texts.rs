@@ -1,6 +1,8 @@
 //! Errors of DataFusion that are told apart by their text alone: it has no other name for them.
 
 use crate::suggest::instead_of_function;
+use crate::type_name::type_name;
+use arrow::datatypes::DataType;
 use gingham_storage::{Position, SqlState};
 
 /// A plan whose sorts DataFusion has put where it does not see any more that rows are in order.
@@ -32,8 +34,8 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
     if let Some((_, rest)) = text.split_once("Function '")
         && let Some((function, errors)) = rest.split_once("' failed to match any signature, errors: ")
     {
-        let given = errors.split_once("but received ").and_then(|(_, given)| given.split_once(" ("));
-        let given = given.map_or(String::new(), |(kind, _)| format!(" of type {kind}"));
+        let function = function.rsplit('\'').next().unwrap_or(function);
+        let given = received(errors).map_or(String::new(), |kind| format!(" of type {}", sql_kinds(kind)));
         return Some(format!("function {function} does not take arguments{given}; cast them"));
     }
     if let Some((name, suggestion)) = text.strip_prefix("Invalid function '").and_then(|rest| rest.split_once("'.")) {
@@ -49,9 +51,9 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
     if let Some((_, call)) = text.split_once("No function matches the given name and argument types '")
         && let Some((name, types)) = call.split_once("'.").and_then(|(call, _)| call.split_once('('))
     {
-        return Some(match types.trim_end_matches(')') {
+        return Some(match types.strip_suffix(')').unwrap_or(types) {
             "" => format!("function {name} takes arguments"),
-            types => format!("function {name} does not take arguments of type {}; cast them", sql_types(types)),
+            types => format!("function {name} does not take arguments of type {}; cast them", sql_kinds(types)),
         });
     }
     if let Some((_, given)) = text.split_once("trying to unnest on invalid data type ") {
@@ -61,6 +63,10 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
         && let Some((types, _)) = types.split_once(" in BETWEEN expression")
     {
         return Some(format!("BETWEEN does not compare {}; cast them", sql_types(types)));
+    }
+    // A table function's argument, as a structure of DataFusion's.
+    if let Some((wanted, _)) = text.split_once(", got Literal(") {
+        return Some(sql_types(wanted));
     }
     if text.contains("array_resize: failed to convert size to usize") {
         return Some("array_resize can't give an array fewer than no elements".into());
@@ -151,39 +157,188 @@ pub(crate) fn parser_place(text: &str) -> (&str, Option<Position>) {
 
 /// Types as SQL writes them instead of Arrow, outside quotes.
 pub(crate) fn sql_types(text: &str) -> String {
-    const NAMES: &[(&str, &str)] = &[
-        ("Boolean", "BOOLEAN"),
-        ("Int8", "TINYINT"),
-        ("Int16", "SMALLINT"),
-        ("Int32", "INTEGER"),
-        ("Int64", "BIGINT"),
-        ("UInt8", "TINYINT UNSIGNED"),
-        ("UInt16", "SMALLINT UNSIGNED"),
-        ("UInt32", "INTEGER UNSIGNED"),
-        ("UInt64", "BIGINT UNSIGNED"),
-        ("Float32", "REAL"),
-        ("Float64", "DOUBLE"),
-        ("Decimal128", "DECIMAL"),
-        ("Decimal256", "DECIMAL"),
-        ("Utf8View", "VARCHAR"),
-        ("LargeUtf8", "VARCHAR"),
-        ("Utf8", "VARCHAR"),
-        ("BinaryView", "BINARY"),
-        ("Date32", "DATE"),
-    ];
     let mut plain = String::with_capacity(text.len());
-    for (number, part) in text.split('\'').enumerate() {
-        plain.push_str(if number == 0 { "" } else { "'" });
-        if number % 2 == 1 {
-            plain.push_str(part);
+    let (mut quoted, mut begin) = (false, 0);
+    for (at, _) in text.match_indices('\'') {
+        // The sign of "isn't" quotes nothing.
+        if !quoted && text[..at].ends_with('n') && text[at + 1..].starts_with("t ") {
             continue;
         }
-        for word in part.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
-            let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let known = NAMES.iter().find(|(arrow, _)| *arrow == name);
-            plain.push_str(known.map_or(name, |(_, sql)| sql));
-            plain.push_str(&word[name.len()..]);
+        let part = &text[begin..at];
+        if quoted {
+            plain.push_str(part)
+        } else {
+            push_sql_types(&mut plain, part)
         }
+        plain.push('\'');
+        (quoted, begin) = (!quoted, at + 1);
+    }
+    let part = &text[begin..];
+    if quoted {
+        plain.push_str(part)
+    } else {
+        push_sql_types(&mut plain, part)
     }
     plain
+}
+
+/// The type that a function was given, by what it says of each of its signatures; those that are about the number of arguments
+/// name none.
+fn received(errors: &str) -> Option<&str> {
+    let told = errors.split("but received ").skip(1).map(|given| {
+        let end = [" (DataType", ",Error", ". ", "\n"].iter().filter_map(|end| given.find(end)).min();
+        given[..end.unwrap_or(given.len())].trim_end_matches('.')
+    });
+    told.filter(|kind| !kind.starts_with(|c: char| c.is_ascii_digit()) && !kind.starts_with("a ")).last()
+}
+
+/// Appends a text without quotes, its types as SQL writes them.
+fn push_sql_types(plain: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(begin) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
+        plain.push_str(&rest[..begin]);
+        rest = &rest[begin..];
+        let word = &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len())];
+        let behind = &rest[word.len()..];
+        // With what stands behind it in brackets, such as Timestamp(ns, "+00:00").
+        let long = brackets(behind).map(|length| &rest[..word.len() + length]);
+        let found = long.and_then(|long| Some((long, sql_type(long)?)));
+        let found = found.or_else(|| Some((word, sql_type(word).filter(|_| is_whole(word, behind))?)));
+        let (taken, name) = found.unwrap_or_else(|| (word, word.to_owned()));
+        plain.push_str(&name);
+        rest = &rest[taken.len()..];
+    }
+    plain.push_str(rest);
+}
+
+/// The length of what stands in brackets at the start of a text, with them.
+fn brackets(text: &str) -> Option<usize> {
+    if !text.starts_with('(') {
+        return None;
+    }
+    let (mut depth, mut quoted) = (0usize, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// Whether a word names a type where it stands: some are words of English, too.
+fn is_whole(word: &str, behind: &str) -> bool {
+    const BEHIND: [&str; 10] = [",", ")", "]", " and", " or", " to ", " =", " --", " in ", " is "];
+    !matches!(word, "Null" | "Binary") || behind.is_empty() || BEHIND.iter().any(|begin| behind.starts_with(begin))
+}
+
+/// The name in SQL of one of Arrow's types, by its name there or by DataFusion's for its kind; `None` for other texts.
+fn sql_type(text: &str) -> Option<String> {
+    if let Ok(data_type) = text.parse::<DataType>() {
+        return Some(type_name(&data_type));
+    }
+    let name = match text {
+        "Decimal128" | "Decimal256" => "DECIMAL",
+        "Time(s)" => "TIME(0)",
+        "Time(ms)" => "TIME(3)",
+        "Time(µs)" => "TIME(6)",
+        "Time(ns)" => "TIME(9)",
+        _ => {
+            let decimal = text.strip_prefix("Decimal(")?.strip_suffix(')')?;
+            return Some(format!("DECIMAL({})", decimal.replace(' ', "")));
+        }
+    };
+    Some(name.to_owned())
+}
+
+/// Types that stand alone, a comma between two, as SQL writes them: DataFusion's names for their kinds among them, which in other
+/// places are words of English.
+fn sql_kinds(types: &str) -> String {
+    let kind = |kind: &str| match kind.trim() {
+        "String" => "VARCHAR".to_owned(),
+        "Date" => "DATE".to_owned(),
+        "Binary" => "BINARY".to_owned(),
+        "Null" => "NULL".to_owned(),
+        other => sql_types(other),
+    };
+    let (mut kinds, mut begin, mut depth) = (Vec::new(), 0, 0i32);
+    for (at, c) in types.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                kinds.push(kind(&types[begin..at]));
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    kinds.push(kind(&types[begin..]));
+    kinds.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_those_of_sql() {
+        let cases = [
+            ("Interval(MonthDayNano) = Int64", "INTERVAL = BIGINT"),
+            ("got Timestamp(ns, \"+00:00\")!", "got TIMESTAMP(9) WITH TIME ZONE '+00:00'!"),
+            ("Timestamp(µs) and Time64(µs)", "TIMESTAMP(6) and TIME(6)"),
+            ("(Null --> Float64)", "(NULL --> DOUBLE)"),
+            ("a List(Int64) of Decimal128(3, 1), Decimal(4, 2)", "a BIGINT[] of DECIMAL(3,1), DECIMAL(4,2)"),
+            ("Struct(\"c0\": Int64, \"c1\": Utf8View)", "STRUCT(c0 BIGINT, c1 VARCHAR)"),
+            ("Binary operator 'Int64' of List and Union", "Binary operator 'Int64' of List and Union"),
+            ("Dictionary(Int32, Utf8)", "VARCHAR"),
+            ("Date32, Utf8 (", "DATE, VARCHAR ("),
+            (
+                "There isn't a common type to coerce Timestamp(ns, \"+00:00\") and 'Utf8'",
+                "There isn't a common type to coerce TIMESTAMP(9) WITH TIME ZONE '+00:00' and 'Utf8'",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sql_types(text), expected, "{text}");
+        }
+        assert_eq!(sql_kinds("String, Date,Time(µs), List(Int64)"), "VARCHAR, DATE, TIME(6), BIGINT[]");
+    }
+
+    #[test]
+    fn functions_tell_what_they_do_not_take() {
+        let cases = [
+            (
+                "No function matches the given name and argument types 'abs(Interval(MonthDayNano))'. You might",
+                "function abs does not take arguments of type INTERVAL; cast them",
+            ),
+            (
+                "Function 'substr' user-defined coercion failed with: Internal error: Function 'substr' failed to match any \
+                 signature, errors: Coercion failed, but received Decimal(2, 1) (DataType: Decimal128(2, 1)).",
+                "function substr does not take arguments of type DECIMAL(2,1); cast them",
+            ),
+            (
+                "Function 'approx' failed to match any signature, errors: Error during planning: Function 'approx' expects \
+                 Numeric but received String,Error during planning: Function 'approx' expects 3 arguments but received 2",
+                "function approx does not take arguments of type VARCHAR; cast them",
+            ),
+            (
+                "Function 'sum' failed to match any signature, errors: Coercion failed, but received String (DataType: Utf8).",
+                "function sum does not take arguments of type VARCHAR; cast them",
+            ),
+            (
+                "Function 'generate_series' failed to match any signature, errors: Function 'generate_series' expects 3 \
+                 arguments but received 2,Error during planning: Function 'generate_series' requires Int64, but received \
+                 Timestamp(ns, \"+00:00\") (DataType: Timestamp(ns, \"+00:00\")).",
+                "function generate_series does not take arguments of type TIMESTAMP(9) WITH TIME ZONE '+00:00'; cast them",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(plain_words(text).as_deref(), Some(expected), "{text}");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 use crate::arithmetic::decimal::LARGEST;
 use crate::error::invalid;
 use crate::functions::{over_arrays, typed};
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float32Array, Float64Array, Int64Array};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::{ScalarValue, internal_err};
@@ -238,15 +239,16 @@ impl ScalarUDFImpl for Rounding {
             DataType::Null | DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => DataType::Float64,
             DataType::UInt64 => DataType::Decimal128(20, 0),
             integer if integer.is_integer() => DataType::Int64,
-            other => return invalid!(UndefinedFunction, "{} takes a number, not {other}", self.name),
+            other => return invalid!(UndefinedFunction, "{} takes a number, not {}", self.name, type_name(other)),
         };
         let mut wanted = vec![value];
         if let Some(digits) = types.get(1) {
             if !digits.is_integer() && *digits != DataType::Null {
                 return invalid!(
                     InvalidParameterValue,
-                    "{}: the number of digits must be an integer, not {digits}",
-                    self.name
+                    "{}: the number of digits must be an integer, not {}",
+                    self.name,
+                    type_name(digits)
                 );
             }
             wanted.push(DataType::Int64);

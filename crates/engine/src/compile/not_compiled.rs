@@ -1,5 +1,6 @@
 //! Why pipelines leave a part of a plan to DataFusion's operators. It is no failure: those operators do it.
 
+use crate::type_name::type_name;
 use arrow::datatypes::DataType;
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ impl NotCompiled {
 
     /// A column that pipelines can't carry.
     pub(super) fn column(name: &impl fmt::Display, data_type: &DataType) -> Self {
-        Self::new(format!("pipelines do not carry {name}, a column of type {data_type}"))
+        Self::new(format!("pipelines do not carry {name}, a column of type {}", type_name(data_type)))
     }
 
     /// Values of more bits than the columns of pipelines' rows have.

@@ -2,6 +2,7 @@
 
 use crate::error::invalid;
 use crate::functions::function::PureFunction;
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -29,7 +30,7 @@ pub(crate) fn like_pattern() -> Arc<ScalarUDF> {
     };
     let types = |types: &[DataType]| match types {
         [pattern, _] if !pattern.is_string() && !pattern.is_null() => {
-            invalid!(UndefinedFunction, "a pattern of LIKE is a text, not {pattern}")
+            invalid!(UndefinedFunction, "a pattern of LIKE is a text, not {}", type_name(pattern))
         }
         [_, text] => Ok(vec![DataType::Utf8View, text.clone()]),
         _ => invalid!(UndefinedFunction, "LIKE takes a text and a pattern"),

@@ -9,6 +9,7 @@
 //! | `like` | patterns of LIKE that end too early |
 //! | `regular` | regular expressions, regexp_replace |
 //! | `similar` | patterns of SIMILAR TO |
+//! | `version` | version() |
 
 mod fixed;
 mod function;
@@ -17,8 +18,11 @@ pub(crate) mod names;
 mod numbers;
 pub(crate) mod regular;
 mod similar;
+mod version;
 
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
+pub use version::built_from;
+
 pub(crate) use function::{Compute, PureFunction, over_arrays, typed};
 
 use datafusion::logical_expr::ScalarUDF;
@@ -37,6 +41,7 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         numbers::sign(),
         similar::similar_pattern(),
         regular::regexp_replace(),
+        version::version(),
         fixed::to_char(),
         fixed::to_varchar(),
     ]

@@ -2,6 +2,7 @@
 
 use crate::error::invalid;
 use crate::functions::function::PureFunction;
+use crate::type_name::type_name;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type};
@@ -59,7 +60,7 @@ fn doubles(array: &ArrayRef) -> Result<Float64Array> {
 fn numbers(name: &str, types: &[DataType]) -> Result<()> {
     let is_read = |data_type: &DataType| data_type.is_numeric() || data_type.is_null() || data_type.is_string();
     match types.iter().find(|data_type| !is_read(data_type)) {
-        Some(other) => invalid!(UndefinedFunction, "{name} takes numbers, not {other}"),
+        Some(other) => invalid!(UndefinedFunction, "{name} takes numbers, not {}", type_name(other)),
         None => Ok(()),
     }
 }

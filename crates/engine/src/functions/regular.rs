@@ -3,6 +3,7 @@
 
 use crate::error::invalid;
 use crate::functions::function::PureFunction;
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -26,7 +27,7 @@ pub(crate) fn regular_test() -> Arc<ScalarUDF> {
 
 fn patterns(types: &[DataType]) -> Result<Vec<DataType>> {
     match types.iter().find(|data_type| !data_type.is_string() && !data_type.is_null()) {
-        Some(other) => invalid!(UndefinedFunction, "a regular expression is a text, not {other}"),
+        Some(other) => invalid!(UndefinedFunction, "a regular expression is a text, not {}", type_name(other)),
         None => Ok(vec![DataType::Utf8View; types.len()]),
     }
 }
@@ -89,7 +90,10 @@ pub(super) fn regexp_replace() -> Arc<ScalarUDF> {
             );
         }
         match types.iter().find(|data_type| !data_type.is_string() && !data_type.is_null()) {
-            Some(other) => invalid!(UndefinedFunction, "regexp_replace takes texts, not {other}; cast it to VARCHAR"),
+            Some(other) => {
+                let given = type_name(other);
+                invalid!(UndefinedFunction, "regexp_replace takes texts, not {given}; cast it to VARCHAR")
+            }
             None => Ok(vec![DataType::Utf8View; types.len()]),
         }
     };

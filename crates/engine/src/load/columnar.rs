@@ -5,6 +5,7 @@
 
 use crate::files::{FileFormat, io_error, unreadable, word_columns};
 use crate::load::sink::{RecordPosition, Sink, run_lanes};
+use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::array::{Array, RecordBatch};
 use arrow::compute::cast;
@@ -331,7 +332,12 @@ fn same_columns((first, expected): (&Path, &Schema), (path, found): (&Path, &Sch
     }
     for (a, b) in expected.fields().iter().zip(found.fields()) {
         if a.name() != b.name() || a.data_type() != b.data_type() {
-            return differs(format!("{} {} instead of {} {}", b.name(), b.data_type(), a.name(), a.data_type()));
+            let mut types = [b, a].map(|field| type_name(field.data_type()));
+            if types[0] == types[1] {
+                // Two of Arrow's types that SQL has one name for.
+                types = [b, a].map(|field| field.data_type().to_string());
+            }
+            return differs(format!("{} {} instead of {} {}", b.name(), types[0], a.name(), types[1]));
         }
     }
     Ok(())

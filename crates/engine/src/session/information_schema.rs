@@ -4,6 +4,7 @@
 use crate::session::catalog::Visible;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::system_tables::SystemColumns;
+use crate::type_name::type_name;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Field;
 use async_trait::async_trait;
@@ -76,7 +77,7 @@ impl InformationSchema {
             "data_type",
             rows.iter().map(|(_, _, field, known, _)| match known {
                 Some(known) => Some(known.to_string().into()),
-                None => Some(field.data_type().to_string().into()),
+                None => Some(type_name(field.data_type()).into()),
             }),
         );
         columns.number("character_maximum_length", known(characters));

@@ -11,7 +11,7 @@
 //! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
-//! | `alter_design`, `copy` | statements that the parser does not know |
+//! | `alter_design`, `copy`, `summarize` | statements that the parser does not know |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
@@ -38,6 +38,7 @@ pub(crate) mod quoted;
 pub(crate) mod refuse;
 pub(crate) mod split;
 pub(crate) mod splitter;
+pub(crate) mod summarize;
 pub(crate) mod tokens;
 pub(crate) mod untyped;
 pub(crate) mod walk;

@@ -1,5 +1,5 @@
-//! Text to statements: DataFusion's parser, with COPY and ALTER TABLE … SET (…) in Gingham's own grammar and refused
-//! statements set aside.
+//! Text to statements: DataFusion's parser, with COPY, SUMMARIZE and ALTER TABLE … SET (…) in Gingham's own grammar and
+//! refused statements set aside.
 
 use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
@@ -9,6 +9,8 @@ use crate::sql::dialect::Gingham;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::places::position;
 use crate::sql::split::without_mark;
+use crate::sql::summarize;
+use crate::sql::summarize::Summarize;
 use crate::sql::tokens::Tokens;
 use crate::sql::{depth, refuse, untyped};
 use crate::{Error, Result};
@@ -31,6 +33,8 @@ pub(crate) enum Statement {
     CopyOut(Box<CopyToStatement>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
     AlterDesign(Box<AlterDesign>),
+    /// SUMMARIZE t, SUMMARIZE SELECT ….
+    Summarize(Box<Summarize>),
     /// One that is not offered, with the error that running it gives.
     Refused(String),
 }
@@ -58,6 +62,10 @@ impl fmt::Display for Statement {
             },
             Self::CopyOut(copy) => write!(f, "COPY {} TO STDOUT", copy.source),
             Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
+            Self::Summarize(summarize) => match &summarize.table {
+                Some(table) => write!(f, "SUMMARIZE {table}"),
+                None => write!(f, "SUMMARIZE {}", summarize.query),
+            },
             Self::Refused(error) => write!(f, "({error})"),
         }
     }
@@ -94,8 +102,10 @@ fn parse_all(sql: &str) -> Result<Vec<Statement>> {
             return Ok(statements);
         }
         let mut statement = parse_one(&mut parser)?;
-        if let Statement::Sql(statement) = &mut statement {
-            materialized.put(statement.as_mut())?;
+        match &mut statement {
+            Statement::Sql(statement) => materialized.put(statement.as_mut())?,
+            Statement::Summarize(summarize) => materialized.put(&mut summarize.query)?,
+            _ => {}
         }
         statements.push(statement);
         let next = parser.parser.peek_token_ref();
@@ -169,6 +179,11 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
         let alter = alter_design::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
         return Ok(Statement::AlterDesign(Box::new(alter)));
     }
+    if summarize::starts(&parser.parser) {
+        let mut summarize = summarize::parse(&mut parser.parser)?;
+        depth::limit(&mut summarize.query)?;
+        return Ok(Statement::Summarize(Box::new(summarize)));
+    }
     if untyped::starts(&parser.parser) {
         let mut statement = untyped::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
         depth::limit(&mut statement)?;
@@ -227,6 +242,9 @@ mod tests {
             "PREPARE p AS SELECT $1",
             "SHOW TABLES",
             "DESCRIBE t",
+            "SUMMARIZE s.t",
+            "SUMMARIZE (SELECT 1)",
+            "SUMMARIZE WITH x AS (SELECT 1) SELECT * FROM x",
             "TRUNCATE t",
             "BEGIN IMMEDIATE TRANSACTION",
             "END",

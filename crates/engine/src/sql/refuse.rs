@@ -46,7 +46,6 @@ const NEVER: &[(&str, &str)] = &[
     ("REPLACE", "; use INSERT"),
     ("RETURN", ""),
     ("REVOKE", ""),
-    ("SUMMARIZE", "; SELECT * FROM gingham_columns shows what is known of each column"),
     ("THROW", ""),
     ("UNCACHE", ""),
     ("UNLISTEN", ""),

@@ -17,6 +17,7 @@ pub(crate) fn command(statement: &Statement) -> &'static str {
         },
         Statement::CopyFrom(_) | Statement::CopyOut(_) => "COPY",
         Statement::AlterDesign(_) => "ALTER TABLE",
+        Statement::Summarize(_) => "SUMMARIZE",
         Statement::Refused(_) => "",
     }
 }

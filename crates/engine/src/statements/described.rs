@@ -9,7 +9,7 @@ use crate::session::StatementContext;
 use crate::sql::ignored as query;
 use crate::sql::names::column_name;
 use crate::sql::parse::{Statement, query_of};
-use crate::statements::admin::prepare;
+use crate::statements::admin::{prepare, summarize};
 use crate::statements::dml::values::is_default;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -98,7 +98,11 @@ fn parameter(expression: &Expr) -> Option<&str> {
 
 /// The description of a statement. Mistakes in a query are found here.
 pub(crate) async fn describe(context: &StatementContext, statement: Statement) -> Result<StatementDescription> {
-    let Statement::Sql(statement) = statement else { return Ok(StatementDescription::empty()) };
+    let statement = match statement {
+        Statement::Sql(statement) => statement,
+        Statement::Summarize(own) => return of_summary(context, own.query).await,
+        _ => return Ok(StatementDescription::empty()),
+    };
     match *statement {
         DataFusionStatement::Statement(statement) => of_sql(context, *statement).await,
         DataFusionStatement::Explain(explain) => {
@@ -118,6 +122,15 @@ pub(crate) async fn describe(context: &StatementContext, statement: Statement) -
         }
         _ => Ok(StatementDescription::empty()),
     }
+}
+
+async fn of_summary(context: &StatementContext, mut query: Query) -> Result<StatementDescription> {
+    query::refuse_ignored(&mut query)?;
+    let mut description = StatementDescription { schema: Some(summarize::schema()), parameters: Vec::new() };
+    let limits = limits(&query);
+    limits.iter().for_each(|name| description.note(name, Some(DataType::Int64)));
+    description.note_all(&context.bind(query, None).await?)?;
+    Ok(description)
 }
 
 async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementDescription> {

@@ -5,7 +5,7 @@
 //! | `ddl/` | statements that define: CREATE, ALTER, DROP |
 //! | `dml/` | statements that write records: INSERT, UPDATE, DELETE, MERGE |
 //! | `transfer/` | COPY in both directions |
-//! | `admin/` | SET, PREPARE, BEGIN, DESCRIBE, VACUUM, system tables |
+//! | `admin/` | SET, PREPARE, BEGIN, DESCRIBE, SUMMARIZE, VACUUM, system tables |
 //! | `command` | what a statement is called when it has run |
 //! | `described` | the schema and the parameters of a statement, without running it |
 //! | `named` | the tables that a statement names, and whether there are such |
@@ -34,7 +34,7 @@ use crate::session::system_tables;
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
-use crate::statements::admin::{describe, prepare, settings, show_create, transaction, vacuum};
+use crate::statements::admin::{describe, prepare, settings, show_create, summarize, transaction, vacuum};
 use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, merge};
@@ -65,6 +65,7 @@ pub(crate) async fn run(
         Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
         Statement::CopyOut(_) => return Err(transfer::run::without_stream("COPY … TO STDOUT", "copy_out")),
         Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
+        Statement::Summarize(own) => return summarize::run(context, *own, parameters).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
     match statement {

@@ -17,19 +17,26 @@ pub(crate) async fn named_tables(
     statement: &mut Statement,
     exists: bool,
 ) -> Result<Vec<String>> {
-    let Statement::Sql(statement) = statement else { return Ok(Vec::new()) };
     let mut named = NamedRelations::default();
-    // Their names are no members of a FROM.
-    match statement.as_ref() {
-        DataFusionStatement::CopyTo(CopyToStatement { source: CopyToSource::Relation(name), .. }) => named.name(name),
-        DataFusionStatement::Statement(tree) => {
-            if let Sql::ExplainTable { table_name, .. } = tree.as_ref() {
-                named.name(table_name);
+    match statement {
+        Statement::Sql(statement) => {
+            // Their names are no members of a FROM.
+            match statement.as_ref() {
+                DataFusionStatement::CopyTo(CopyToStatement { source: CopyToSource::Relation(name), .. }) => {
+                    named.name(name);
+                }
+                DataFusionStatement::Statement(tree) => {
+                    if let Sql::ExplainTable { table_name, .. } = tree.as_ref() {
+                        named.name(table_name);
+                    }
+                }
+                _ => {}
             }
+            statement.as_mut().walk(&mut named)?;
         }
-        _ => {}
+        Statement::Summarize(summarize) => summarize.query.walk(&mut named)?,
+        _ => return Ok(Vec::new()),
     }
-    statement.as_mut().walk(&mut named)?;
     let mut found = Vec::new();
     for name in named.tables {
         let folded = fold(&name);

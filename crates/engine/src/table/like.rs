@@ -2,6 +2,7 @@
 //! LIKE compiles a regular expression. The bytes are searched as they lie; UTF-8 lets no match begin inside a character.
 //! Strings that lie one behind the other are searched as one text: what few of them have is found at the speed of memory.
 
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::BooleanBuffer;
 use datafusion::logical_expr::Expr;
@@ -67,7 +68,10 @@ impl LikeTest {
 impl ColumnTest for LikeTest {
     fn test(&self, values: &ArrayRef) -> Result<BooleanArray> {
         let strings = values.as_string_view_opt().ok_or_else(|| {
-            Error::invalid(SqlState::DatatypeMismatch, format!("LIKE takes strings, not {}", values.data_type()))
+            Error::invalid(
+                SqlState::DatatypeMismatch,
+                format!("LIKE takes strings, not {}", type_name(values.data_type())),
+            )
         })?;
         let found = BooleanBuffer::collect_bool(strings.len(), |row| {
             strings.is_valid(row) && self.matches(strings.value(row).as_bytes()) != self.negated

@@ -8,6 +8,7 @@ use crate::functions::{Compute, PureFunction, typed};
 use crate::temporal::moment::{Toward, units_of_day};
 use crate::temporal::operators::INTERVAL;
 use crate::temporal::{interval, moment};
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
@@ -249,8 +250,10 @@ fn two_moments(types: &[DataType]) -> Result<Vec<DataType>> {
     };
     match types {
         [a, b] if is_moment(a) && is_moment(b) => moments(types),
-        [other] | [other, _] if !is_moment(other) => invalid!(UndefinedFunction, "age takes timestamps, not {other}"),
-        [_, other] => invalid!(UndefinedFunction, "age takes timestamps, not {other}"),
+        [other] | [other, _] if !is_moment(other) => {
+            invalid!(UndefinedFunction, "age takes timestamps, not {}", type_name(other))
+        }
+        [_, other] => invalid!(UndefinedFunction, "age takes timestamps, not {}", type_name(other)),
         _ => invalid!(UndefinedFunction, "age takes two timestamps, not {} values", types.len()),
     }
 }
@@ -263,7 +266,7 @@ fn one_interval(types: &[DataType]) -> Result<Vec<DataType>> {
     match types {
         [DataType::Interval(_) | DataType::Null] => Ok(vec![INTERVAL]),
         [text] if text.is_string() => Ok(vec![INTERVAL]),
-        [other] => invalid!(UndefinedFunction, "an interval is to be justified, not {other}"),
+        [other] => invalid!(UndefinedFunction, "an interval is to be justified, not {}", type_name(other)),
         _ => invalid!(UndefinedFunction, "one interval is to be justified, not {}", types.len()),
     }
 }

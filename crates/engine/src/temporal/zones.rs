@@ -4,6 +4,7 @@ use crate::error::invalid;
 use crate::functions::PureFunction;
 use crate::temporal::moment::is_infinite;
 use crate::temporal::text::{Zone, local_of, utc_of};
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType};
 use datafusion::common::internal_err;
@@ -29,7 +30,7 @@ fn types(types: &[DataType]) -> Result<Vec<DataType>> {
         // A text without a type, and a date, are instants here.
         Some(DataType::Timestamp(..) | DataType::Date32 | DataType::Null) => instant(),
         Some(text) if text.is_string() => instant(),
-        Some(other) => return invalid!(UndefinedFunction, "AT TIME ZONE takes a timestamp, not {other}"),
+        Some(other) => return invalid!(UndefinedFunction, "AT TIME ZONE takes a timestamp, not {}", type_name(other)),
         None => return invalid!(UndefinedFunction, "AT TIME ZONE takes a timestamp and a zone"),
     };
     let zone = match types.get(1) {

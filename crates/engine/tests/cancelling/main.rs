@@ -108,6 +108,7 @@ const KINDS: &[Kind] = &[
         "",
         "SELECT count(*) FROM (SELECT a.n, b.g, count(*) FROM t a JOIN t b ON a.one = b.one GROUP BY a.n, b.g) q",
     ),
+    kind("a summary", "", "SUMMARIZE SELECT value AS n, value % 7 AS m FROM generate_series(1, 1000000000000)"),
     kind("a series", "", "SELECT count(*) FROM generate_series(1, 1000000000000) WHERE value < 0"),
     kind(
         "recursion",

@@ -51,6 +51,7 @@ mod sql_states;
 mod statement_tables;
 mod statements;
 mod subquery_values;
+mod summaries;
 mod transactions;
 mod under_limits;
 mod upstream;

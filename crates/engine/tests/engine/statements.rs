@@ -47,7 +47,7 @@ fn errors_are_in_the_words_of_users() {
     let nested = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
     for (sql, text) in [
         (nested.as_str(), "the statement is nested too deeply; write it in parts"),
-        ("SELECT sum('x')", "function sum does not take arguments of type String; cast them"),
+        ("SELECT sum('x')", "function sum does not take arguments of type VARCHAR; cast them"),
         (
             "SELECT * FROM (SELECT 1 AS a) x RIGHT JOIN LATERAL (SELECT x.a + 1) y ON true",
             "LATERAL on the right of Right JOIN is not supported",

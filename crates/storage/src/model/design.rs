@@ -7,6 +7,7 @@
 
 use crate::model::heap_options::HeapOptions;
 use crate::model::page_packing::PagePacking;
+use crate::model::quoted::quoted_name;
 use crate::{ColumnId, LogicalType, TableDefinition};
 
 /// Records of a full segment.
@@ -433,13 +434,6 @@ impl fmt::Display for GroupText<'_> {
         };
         write!(f, "({})", self.group.columns.iter().map(name).collect::<Vec<_>>().join(","))
     }
-}
-
-/// A name as SQL reads it back.
-pub fn quoted_name(name: &str) -> String {
-    let plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 /// Bits of a type's values in encoding plain, when they are codes: numbers of types of at most 64 bits.

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `types`, `datum` | types of columns, and one value of them |
+//! | `quoted` | names as SQL writes them |
 //! | `table` | definitions of tables, columns, keys and indexes |
 //! | `design` | a table's layouts, packings and encodings |
 //! | `page_packing` | how entries of dense pages are compressed |
@@ -17,23 +18,25 @@ pub(crate) mod heap_options;
 pub(crate) mod integer_set;
 pub(crate) mod page_packing;
 pub(crate) mod predicate;
+pub(crate) mod quoted;
 pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod types;
 pub(crate) mod view;
 
 pub use datum::{Datum, FloatBits};
-pub use design::{ColumnDesign, Group, PAGE_SIZE, SEGMENT_ROWS, ZONE_ROWS, has_segments, is_page_size, quoted_name};
+pub use design::{ColumnDesign, Group, PAGE_SIZE, SEGMENT_ROWS, ZONE_ROWS, has_segments, is_page_size};
 pub use design::{Design, EncodingChoice, Layout, Packing};
 pub use dictionary::DictionaryVersion;
 pub use heap_options::{Deletes, HeapLayout, HeapOptions};
 pub use integer_set::IntegerSet;
 pub use page_packing::{MOST_INDEX_BITS, PagePacking};
 pub use predicate::{ColumnTest, Predicate};
+pub use quoted::quoted_name;
 pub use summary::ColumnSummary;
 pub use table::{
     Arrangement, CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, IndexDefinition, KeyDefinition,
     ReferenceDefinition, TableDefinition, TableId, TableName, ViewDefinition,
 };
-pub use types::{LogicalType, Unit, ValueClass};
+pub use types::{LogicalType, Unit, ValueClass, type_name};
 pub use view::{AttributeAddress, CodeMeaning, ColumnView, Format, PhysicalLayout, float_integer, float_of_integer};

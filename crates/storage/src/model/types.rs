@@ -1,7 +1,8 @@
-//! Column types: what SQL calls them, the Arrow type they are handed over as, and the integers they are ordered by.
+//! Column types: what SQL calls them and all of Arrow's, the Arrow type they are handed over as, and the integers they are ordered by.
 
+use crate::model::quoted::quoted_name;
 use crate::{Error, Result};
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::{DataType, Field, TimeUnit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -122,8 +123,9 @@ impl LogicalType {
             DataType::Dictionary(_, values) => return Self::from_arrow(column, values),
             other => {
                 return Err(Error::Unsupported(format!(
-                    "column '{column}' has type {other}, which a table can't store; \
-                     cast it to a number, a date, a string or BINARY"
+                    "column '{column}' has type {}, which a table can't store; \
+                     cast it to a number, a date, a string or BINARY",
+                    type_name(other)
                 )));
             }
         })
@@ -221,6 +223,100 @@ impl Unit {
             Self::Millisecond => 3,
             Self::Microsecond => 6,
             Self::Nanosecond => 9,
+        }
+    }
+}
+
+/// An Arrow type as SQL writes it. What no table can store has a name all the same, since queries give it: an array's is that of
+/// its elements with brackets, a structure's names its fields.
+pub fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Null => "NULL".to_owned(),
+        DataType::Interval(_) | DataType::Duration(_) => "INTERVAL".to_owned(),
+        DataType::Float16 => "HALF".to_owned(),
+        DataType::Date64 => "DATE".to_owned(),
+        DataType::Decimal256(digits, scale) => format!("DECIMAL({digits},{scale})"),
+        DataType::List(inner)
+        | DataType::LargeList(inner)
+        | DataType::ListView(inner)
+        | DataType::LargeListView(inner) => format!("{}[]", type_name(inner.data_type())),
+        DataType::FixedSizeList(inner, length) => format!("{}[{length}]", type_name(inner.data_type())),
+        DataType::Struct(fields) => format!("STRUCT({})", named(fields.iter().map(AsRef::as_ref))),
+        DataType::Union(fields, _) => format!("UNION({})", named(fields.iter().map(|(_, field)| field.as_ref()))),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) => {
+                let types: Vec<String> = fields.iter().map(|field| type_name(field.data_type())).collect();
+                format!("MAP({})", types.join(", "))
+            }
+            other => type_name(other),
+        },
+        DataType::Dictionary(_, values) => type_name(values),
+        DataType::RunEndEncoded(_, values) => type_name(values.data_type()),
+        other => LogicalType::from_arrow("", other).map_or_else(|_| other.to_string(), |known| known.to_string()),
+    }
+}
+
+fn named<'f>(fields: impl Iterator<Item = &'f Field>) -> String {
+    let fields = fields.map(|field| format!("{} {}", quoted_name(field.name()), type_name(field.data_type())));
+    fields.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::datatypes::{Fields, IntervalUnit, UnionFields, UnionMode};
+    use std::sync::Arc;
+
+    #[test]
+    fn no_type_is_called_as_arrow_does() {
+        let list = || Arc::new(Field::new_list_field(DataType::Int64, true));
+        let pair =
+            || Fields::from(vec![Field::new("a", DataType::Utf8View, true), Field::new("B", DataType::Null, true)]);
+        let entries = Arc::new(Field::new("entries", DataType::Struct(pair()), false));
+        let union = UnionFields::try_new([0], [Field::new("n", DataType::Int32, true)]).expect("a union");
+        let cases = [
+            (DataType::Null, "NULL"),
+            (DataType::Boolean, "BOOLEAN"),
+            (DataType::Int8, "TINYINT"),
+            (DataType::UInt64, "BIGINT UNSIGNED"),
+            (DataType::Float16, "HALF"),
+            (DataType::Float32, "REAL"),
+            (DataType::Float64, "DOUBLE"),
+            (DataType::Decimal32(5, 2), "DECIMAL(5,2)"),
+            (DataType::Decimal128(38, 0), "DECIMAL(38,0)"),
+            (DataType::Decimal256(50, 3), "DECIMAL(50,3)"),
+            (DataType::Date32, "DATE"),
+            (DataType::Date64, "DATE"),
+            (DataType::Time32(TimeUnit::Second), "TIME(0)"),
+            (DataType::Time64(TimeUnit::Nanosecond), "TIME(9)"),
+            (DataType::Timestamp(TimeUnit::Microsecond, None), "TIMESTAMP(6)"),
+            (DataType::Timestamp(TimeUnit::Millisecond, Some("+00:00".into())), "TIMESTAMP(3) WITH TIME ZONE '+00:00'"),
+            (DataType::Interval(IntervalUnit::YearMonth), "INTERVAL"),
+            (DataType::Interval(IntervalUnit::MonthDayNano), "INTERVAL"),
+            (DataType::Duration(TimeUnit::Second), "INTERVAL"),
+            (DataType::Utf8, "VARCHAR"),
+            (DataType::LargeUtf8, "VARCHAR"),
+            (DataType::Utf8View, "VARCHAR"),
+            (DataType::BinaryView, "BINARY"),
+            (DataType::FixedSizeBinary(16), "BINARY"),
+            (DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)), "VARCHAR"),
+            (DataType::List(list()), "BIGINT[]"),
+            (DataType::LargeListView(list()), "BIGINT[]"),
+            (DataType::FixedSizeList(list(), 3), "BIGINT[3]"),
+            (DataType::new_list(DataType::new_list(DataType::Utf8, true), true), "VARCHAR[][]"),
+            (DataType::Struct(pair()), "STRUCT(a VARCHAR, \"B\" NULL)"),
+            (DataType::Map(entries, false), "MAP(VARCHAR, NULL)"),
+            (DataType::Union(union, UnionMode::Sparse), "UNION(n INTEGER)"),
+            (
+                DataType::RunEndEncoded(
+                    Arc::new(Field::new("run_ends", DataType::Int32, false)),
+                    Arc::new(Field::new("values", DataType::Float64, true)),
+                ),
+                "DOUBLE",
+            ),
+        ];
+        for (data_type, expected) in cases {
+            assert_eq!(type_name(&data_type), expected, "{data_type}");
         }
     }
 }

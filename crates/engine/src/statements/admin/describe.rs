@@ -31,9 +31,11 @@ pub(crate) async fn describe(context: &StatementContext, statement: Sql) -> Resu
         Sql::ExplainTable { hive_format: None, table_name, .. } => {
             describe_table(context, &table_reference(&table_name)?).await
         }
-        Sql::Explain { statement: mut inner, .. } => {
-            only_queries(&mut inner)?;
-            let Sql::Query(query) = *inner else { return Err(Error::Internal("DESCRIBE of no query".into())) };
+        Sql::Explain { statement: inner, .. } => {
+            let Sql::Query(mut query) = *inner else {
+                return Err(Error::Unsupported("DESCRIBE takes a table or a query".to_owned()));
+            };
+            query::refuse_ignored(&mut query)?;
             let bound = context.bind(*query, None).await?;
             columns_of_schema(&bound.names.rename(bound.plan.schema().as_arrow()))
         }

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `settings`, `prepare`, `transaction` | SET and SHOW; PREPARE and EXECUTE; BEGIN, COMMIT, savepoints |
 //! | `describe`, `show_create`, `system` | what there is: DESCRIBE, SHOW CREATE, system tables |
+//! | `summarize/` | what is in each column: SUMMARIZE |
 //! | `vacuum` | VACUUM |
 
 pub(crate) mod describe;
 pub(crate) mod prepare;
 pub(crate) mod settings;
 pub(crate) mod show_create;
+pub(crate) mod summarize;
 pub(crate) mod transaction;
 pub(crate) mod vacuum;

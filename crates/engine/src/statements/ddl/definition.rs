@@ -8,6 +8,7 @@ use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
 use crate::statements::ddl::expression;
+use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
 use datafusion::sql::sqlparser::ast::{
@@ -170,8 +171,10 @@ pub(crate) fn check_default(scope: &ConstraintScope<'_>, column: &ColumnDefiniti
         return Err(Error::invalid(
             SqlState::DatatypeMismatch,
             format!(
-                "DEFAULT {text} of column '{}' is of type {data_type}, which does not convert to {}",
-                column.name, column.logical_type
+                "DEFAULT {text} of column '{}' is of type {}, which does not convert to {}",
+                column.name,
+                type_name(&data_type),
+                column.logical_type
             ),
         ));
     }

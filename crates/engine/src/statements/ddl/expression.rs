@@ -6,6 +6,7 @@ use crate::session::make_plannable;
 use crate::sql::depth;
 use crate::sql::dialect::Gingham;
 use crate::statements::dml::ingest;
+use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
@@ -32,7 +33,10 @@ pub(crate) fn check(
     let (expression, schema) = analyze(state, schema, condition, &what)?;
     let data_type = expression.get_type(&schema)?;
     if !matches!(data_type, DataType::Boolean | DataType::Null) {
-        return Err(Error::invalid(SqlState::DatatypeMismatch, format!("{what} is of type {data_type}, not BOOLEAN")));
+        return Err(Error::invalid(
+            SqlState::DatatypeMismatch,
+            format!("{what} is of type {}, not BOOLEAN", type_name(&data_type)),
+        ));
     }
     if let Some(function) = volatile(&expression)? {
         return Err(Error::invalid(

@@ -9,6 +9,7 @@ use crate::temporal::format::read::{ReadMoment, read};
 use crate::temporal::format::write::{FormattedValue, write};
 use crate::temporal::moment::{is_infinite, units_of_day};
 use crate::temporal::zones::ZONE;
+use crate::type_name::type_name;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;
@@ -102,7 +103,11 @@ impl ScalarUDFImpl for ByTemplate {
                 Ok(vec![value, DataType::Utf8])
             }
             (FormatTarget::Char, [value, _]) => {
-                invalid!(UndefinedFunction, "to_char takes a date, a time, an interval or a number, not {value}")
+                invalid!(
+                    UndefinedFunction,
+                    "to_char takes a date, a time, an interval or a number, not {}",
+                    type_name(value)
+                )
             }
             (FormatTarget::Char, _) => {
                 invalid!(UndefinedFunction, "to_char takes a value and a template, not {} values", types.len())

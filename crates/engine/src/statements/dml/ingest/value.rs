@@ -1,6 +1,7 @@
 //! Single values: which types convert to which, and how values are shown in messages.
 
 use crate::casts::{Failing, convert};
+use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -69,7 +70,7 @@ pub(super) fn show(values: &ArrayRef, row: usize) -> String {
     let options = FormatOptions::default();
     match ArrayFormatter::try_new(values.as_ref(), &options) {
         Ok(formatter) => formatter.value(row).to_string(),
-        Err(_) => format!("of type {}", values.data_type()),
+        Err(_) => format!("of type {}", type_name(values.data_type())),
     }
 }
 
