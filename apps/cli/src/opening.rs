@@ -32,7 +32,7 @@ pub fn open(arguments: &Arguments, only_reads: bool) -> Result<(Database, Place)
     }
     let place = |read_only| Place { name: path.display().to_string(), read_only };
     let failed = |error: Error| Failure::failed(format!("{}: {error}", path.display()));
-    match DatabaseOptions::new().create(is_new).read_only(!writes).open(path) {
+    match DatabaseOptions::new().create(makes && writes).read_only(!writes).open(path) {
         Ok(database) => {
             if is_new {
                 eprintln!("made a new database at {}", path.display());

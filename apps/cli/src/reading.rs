@@ -28,7 +28,7 @@ mod tests {
     fn scripts_that_only_read_are_known() {
         for script in [
             "",
-            "SELECT 1; WITH w AS (SELECT 1) SELECT * FROM w; VALUES (1); TABLE t",
+            "SUMMARIZE t; SELECT 1; WITH w AS (SELECT 1) SELECT * FROM w; VALUES (1); TABLE t",
             "EXPLAIN DELETE FROM t; EXPLAIN ANALYZE SELECT 1; SHOW TABLES; DESCRIBE t; SET gingham.threads = 1;",
             ".mode csv\n.tables\nSELECT 1;\n\\d t\n\\copy t TO a.csv\n.dump\n",
             "COPY t TO 'a.csv'; COPY t TO STDOUT",

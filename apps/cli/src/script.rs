@@ -169,7 +169,7 @@ impl Runner {
         self.out.restore()?;
         match next {
             Next::Quit(status) if status > 0 => Err(Failure::status(status)),
-            _ if self.failed => Err(Failure::status(1)),
+            _ if self.failed && !self.interactive => Err(Failure::status(1)),
             _ => Ok(()),
         }
     }

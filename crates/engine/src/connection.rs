@@ -210,7 +210,7 @@ impl Connection {
     }
 
     /// Whether a text is one statement that leaves the database as it is, so that it may run where that is open for reading only:
-    /// a query, EXPLAIN (with ANALYZE, of a query), SHOW, DESCRIBE, SET, or a COPY to a file or a stream.
+    /// a query, EXPLAIN (with ANALYZE, of a query), SHOW, DESCRIBE, SUMMARIZE, SET, or a COPY to a file or a stream.
     ///
     /// ```
     /// use gingham::Connection;

@@ -67,6 +67,25 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// The names of tables in the arguments, each as [`table`](Self::table) gives one.
+    pub fn tables(&self) -> Vec<String> {
+        let (mut tables, mut rest) = (Vec::new(), self.text);
+        while !rest.is_empty() {
+            let mut is_quoted = false;
+            let end = rest.find(|c: char| {
+                is_quoted ^= c == '"';
+                c.is_whitespace() && !is_quoted
+            });
+            let (table, length) = match rest.strip_prefix('\'').and_then(|_| word(rest)) {
+                Some((name, length)) => (gingham::quoted(&name), length),
+                None => (rest[..end.unwrap_or(rest.len())].to_owned(), end.unwrap_or(rest.len())),
+            };
+            tables.push(table);
+            rest = rest[length..].trim_start();
+        }
+        tables
+    }
+
     /// Runs a command that switches something on or off; without an argument it tells which.
     pub fn switch(
         &self,
@@ -167,6 +186,8 @@ mod tests {
         assert_eq!(table(".schema shop.\"My Table\""), "shop.\"My Table\"");
         assert_eq!(table(".schema 'My Table'"), "\"My Table\"");
         assert_eq!(table(".schema t;"), "t");
+        let tables = Call::parse(".dump t shop.\"My Table\" 'an other' \"x\"").tables();
+        assert_eq!(tables, ["t", "shop.\"My Table\"", "\"an other\"", "\"x\""]);
     }
 
     #[test]

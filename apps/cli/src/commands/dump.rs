@@ -17,7 +17,7 @@ pub(super) fn run(runner: &mut Runner, call: &Call<'_>) -> Result<Next, Failure>
     if own {
         runner.connection.execute("BEGIN")?;
     }
-    let dumped = if call.text.is_empty() { everything(runner) } else { some(runner, &call.words()?) };
+    let dumped = if call.text.is_empty() { everything(runner) } else { some(runner, &call.tables()) };
     if own {
         // It only read.
         runner.connection.execute("ROLLBACK")?;
@@ -31,8 +31,7 @@ fn some(runner: &mut Runner, names: &[String]) -> Result<(), Failure> {
     let mut wanted = Vec::new();
     for name in names {
         // One that does not exist is told of by SHOW CREATE.
-        let found =
-            all.iter().find(|(known, _)| known == name || parts(known) == parts(name) || parts(known).1 == *name);
+        let found = all.iter().find(|(known, _)| known == name || parts(known) == parts(name));
         wanted.push(found.cloned().unwrap_or_else(|| (name.clone(), true)));
     }
     write(runner, &[], wanted)

@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "\\d",
         aliases: &["\\d+"],
         argument: "[TABLE]",
-        help: "tables and views, or the columns and indexes of one",
+        help: "tables and views, or the columns, indexes and constraints of one",
         takes: Takes::Table,
         effect: Effect::Reads,
         action: Action::Run(describe),
@@ -189,15 +189,22 @@ fn describe(runner: &mut Runner, call: &Call<'_>) -> Result<Next, Failure> {
         runner.query(&relations(call, "")?)?;
         return Ok(Next::GoOn);
     };
-    // A wrong name is told of before anything is shown.
-    create_statement(runner, &table).map(drop).or_else(|failure| match failure.message().contains("system table") {
-        true => Ok(()),
-        false => Err(failure),
-    })?;
-    runner.query(&format!("DESCRIBE {table}"))?;
-    let indexes = format!("FROM gingham_indexes WHERE {}", of_table(&table));
+    let statement = match create_statement(runner, &table) {
+        Err(failure) if failure.message().contains("system table") => String::new(),
+        // A wrong name is told of before anything is shown.
+        statement => statement?,
+    };
+    let condition = of_table(&table);
+    runner.query(&format!(
+        "SELECT column_name AS column, data_type AS type, is_nullable AS nullable, column_default AS default \
+         FROM information_schema.columns WHERE {condition} ORDER BY ordinal_position"
+    ))?;
+    let indexes = format!("FROM gingham_indexes WHERE {condition} AND NOT of_constraint");
     if runner.connection.execute(&format!("SELECT index_name {indexes}"))? > 0 {
-        runner.query(&format!("SELECT index_name, columns, is_unique, of_constraint {indexes} ORDER BY 1"))?;
+        runner.query(&format!("SELECT index_name AS index, columns, is_unique AS unique {indexes} ORDER BY 1"))?;
+    }
+    for constraint in statement.lines().filter_map(|line| line.strip_prefix("  CONSTRAINT ")) {
+        runner.say(constraint.trim_end_matches(','))?;
     }
     Ok(Next::GoOn)
 }

@@ -2,8 +2,8 @@
 //! within what.
 
 use crate::prompt::margin;
-use crate::tokens::{Kind, Open, open, tokens};
 use crate::prompt::words::KEYWORDS;
+use crate::tokens::{Kind, Open, open, tokens};
 
 const KEYWORD: &str = "\x1b[1;34m";
 const TEXT: &str = "\x1b[32m";

@@ -2,9 +2,10 @@
 
 use crate::prompt::history::Search;
 use crate::prompt::input::is_complete;
-use crate::prompt::margin::{self, Place, distance};
+use crate::prompt::margin;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Event, EventContext, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+    At, CharSearch, Cmd, ConditionalEventHandler, Event, EventContext, KeyCode, KeyEvent, Modifiers, Movement,
+    RepeatCount, Word,
 };
 
 /// What a key does.

@@ -41,7 +41,7 @@ pub fn run(runner: &mut Runner, init: Vec<Text>) -> Result<Next, Failure> {
     (runner.interactive, runner.changes) = (true, true);
     runner.say(&format!(
         "gingham {} on {}{}\nStatements end with ';'. Type .help for help, Ctrl-D to leave.",
-        env!("CARGO_PKG_VERSION"),
+        gingham_commit::VERSION,
         runner.place.name,
         if runner.place.read_only { ", for reading only" } else { "" }
     ))?;

@@ -105,7 +105,10 @@ fn of_sql(typed: &str) -> (Wanted, usize) {
     };
     let word = last.map_or("", |token| &typed[token.at.clone()]);
     // One that begins with -- ends with its line.
-    if all.last().is_some_and(|token| token.kind == Kind::Comment && (token.is_open || !typed[token.at.clone()].ends_with('/'))) {
+    if all
+        .last()
+        .is_some_and(|token| token.kind == Kind::Comment && (token.is_open || !typed[token.at.clone()].ends_with('/')))
+    {
         return (Wanted::Nothing, 0);
     }
     let touches = statement.last().is_some_and(|token| token.kind != Kind::Blank);

@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::ast::Statement as Sql;
 pub(crate) fn only_reads(statement: &Statement) -> bool {
     match statement {
         Statement::Sql(statement) => of_datafusion(statement),
+        Statement::Summarize(summarize) => !clears(&summarize.query.to_string()),
         Statement::CopyOut(copy) => !clears(&copy.to_string()),
         Statement::CopyFrom(_) | Statement::AlterDesign(_) => false,
         // It fails.
