@@ -5,12 +5,12 @@
 //! that a result of any length is written in bounded memory.
 
 use crate::failure::Failure;
+use crate::output::Display;
 use crate::output::cell::{Cells, Kind, Times};
 use crate::output::count::Shown;
 use crate::output::ends::Ends;
 use crate::output::fit::{Column, Drawn, fit};
 use crate::output::text::{ELLIPSIS, cut, padding, visible};
-use crate::output::{Display, Screen};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use std::io::Write;
@@ -30,7 +30,8 @@ type Row = Vec<String>;
 pub struct TableWriter {
     titles: Titles,
     null: String,
-    screen: Option<Screen>,
+    /// The width that rows are fitted to.
+    screen: Option<usize>,
     rows: Rows,
     /// The box that is open.
     open: Option<OpenBox>,
@@ -78,15 +79,16 @@ impl TableWriter {
             is_text: fields.iter().map(|field| may_be_cut(field.data_type())).collect(),
             widths: display.widths.clone(),
         };
-        let rows = match (display.screen, display.max_rows) {
-            (None, _) | (_, Some(0)) => Rows::All(Vec::new()),
-            (Some(_), most) => Rows::Ends(Ends::new(most.unwrap_or(SCREEN_ROWS))),
+        let screen = display.screen.filter(|_| display.max_rows != Some(0));
+        let rows = match screen {
+            None => Rows::All(Vec::new()),
+            Some(_) => Rows::Ends(Ends::new(display.max_rows.unwrap_or(SCREEN_ROWS))),
         };
         Self {
             columns_shown: titles.names.len(),
             titles,
             null: visible(display.null_or("NULL")).into_owned(),
-            screen: display.screen,
+            screen: screen.map(|screen| screen.columns),
             rows,
             open: None,
         }
@@ -149,7 +151,7 @@ impl TableWriter {
         let open = match self.open.take() {
             Some(open) => open,
             None => {
-                let drawn = fit(&columns, self.screen.map(|screen| screen.columns));
+                let drawn = fit(&columns, self.screen);
                 self.columns_shown =
                     self.columns_shown.min(drawn.iter().filter(|drawn| drawn.column.is_some()).count());
                 self.titles.open(out, &drawn)?;
