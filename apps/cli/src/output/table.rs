@@ -3,6 +3,10 @@
 //! On a screen, a result is one box of its first and last rows, fitted to the width. Elsewhere, and where all rows are wanted, column
 //! widths are those of the first rows (as many as fit the buffer); where later rows are wider, the box is closed and another is opened, so
 //! that a result of any length is written in bounded memory.
+//!
+//! The crate comfy-table is no help there: it has all rows in memory before it writes the first. For a million rows of three columns it
+//! took 975 MB and 2.9 s, or 2.1 s line by line, where this code took 3 MB and 0.5 s (comfy-table 7.2.2, a release build, one thread of
+//! an AMD EPYC).
 
 use crate::failure::Failure;
 use crate::output::Display;
