@@ -16,11 +16,20 @@ line of its own: .mode csv, .import FILE TABLE, .dump, .read FILE, \\d TABLE and
 While another process writes, scripts that only read are run on the database as it is then; others fail.
 
 Formats:
-  table     boxes, numbers to the right, NULL written out
-  csv       RFC 4180 with a header line and LF line ends; NULL is empty, the empty string is \"\"
-  json      one array of objects for each statement that returns rows; decimals are numbers with all their digits,
-            dates and times ISO 8601 strings, binary \\x… strings, NaN and infinities strings
-  markdown  a pipe table
+  table      boxes, numbers to the right, NULL written out; on a terminal fitted to it: long texts end with …, columns in
+             the middle are left out, and of more than 40 rows the first and the last 20 are shown
+  csv        RFC 4180 with a header line and LF line ends; NULL is empty, the empty string is \"\"
+  tabs       as csv, with tabs between the values
+  list       values as they are, with | between them
+  json       one array of objects for each statement that returns rows; decimals are numbers with all their digits,
+             dates and times ISO 8601 strings, binary \\x… strings, NaN and infinities strings
+  jsonlines  such objects alone, one a line
+  line       a line 'name = value' for each column, and an empty line between rows
+  markdown   a pipe table
+  html       a <table> to be put into a page
+  insert     INSERT statements, one a row, that give the same values again
+
+Plans of EXPLAIN that come as lines are plain lines in the format table.
 
 rescue reads a database that can't be opened, or has damaged tables, and leaves it as it is. Each table is in the new
 database with all of its records, or it is named; the exit status is 1 when one lacks records or is lost.

@@ -35,15 +35,20 @@ impl Delimited {
         Self { quotes: false, ..Self::quoted(display, schema, separator) }
     }
 
+    /// Whether a value would be read as something else without quotes.
+    fn needs_quotes(&self, text: &str) -> bool {
+        if matches!(text.as_bytes(), [] | [b' ' | b'\t', ..] | [.., b' ' | b'\t']) || text == self.null {
+            return true;
+        }
+        // One pass over the bytes is all that most values need.
+        let first = self.separator.as_bytes().first();
+        let suspect = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || Some(byte) == first;
+        text.as_bytes().iter().any(suspect) && (text.contains(['"', '\n', '\r']) || text.contains(&self.separator))
+    }
+
+    /// Appends a value, in quotes where it needs some.
     fn value(&self, line: &mut String, text: &str) {
-        let bare = !self.quotes
-            || (text != self.null
-                && !text.is_empty()
-                && !text.contains(['"', '\n', '\r'])
-                && !text.contains(&self.separator)
-                && !text.starts_with([' ', '\t'])
-                && !text.ends_with([' ', '\t']));
-        if bare {
+        if !self.quotes || !self.needs_quotes(text) {
             line.push_str(text);
             return;
         }

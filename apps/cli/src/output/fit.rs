@@ -145,8 +145,8 @@ mod tests {
         assert_eq!(fitted(&columns, 120), "0:5 1:62 2:30 3:10");
         assert_eq!(fitted(&columns, 80), "0:5 1:26 2:26 3:10");
         assert_eq!(fitted(&columns, 68), "0:5 1:20 2:20 3:10");
-        assert_eq!(fitted(&columns, 60), "0:5 1:30 … 3:9".replace("3:9", "3:10").replace("1:30", "1:28"));
-        assert_eq!(fitted(&vec![number(8); 10], 60), "0:8 1:8 … 8:8 9:8");
+        assert_eq!(fitted(&columns, 60), "0:5 1:31 … 3:10");
+        assert_eq!(fitted(&vec![number(8); 10], 60), "0:8 1:8 2:8 … 8:8 9:8");
         assert_eq!(fitted(&vec![number(8); 10], 20), "0:8 …");
     }
 
@@ -161,10 +161,7 @@ mod tests {
     fn names_give_way_and_widths_of_the_users_do_not() {
         let named = Column { name: 60, ..number(7) };
         assert_eq!(fitted(&[named.clone(), number(10)], 60), "0:43 1:10");
-        assert_eq!(
-            fitted(&[named, text(30), text(30)], 80),
-            "0:23 1:23 2:24".replace("0:23", "0:24").replace("2:24", "2:23")
-        );
+        assert_eq!(fitted(&[named, text(30), text(30)], 80), "0:24 1:23 2:23");
         let fixed = Column { fixed: Some(40), ..text(5) };
         assert_eq!(fitted(&[fixed, text(50)], 80), "0:40 1:33");
     }

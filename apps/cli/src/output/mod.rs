@@ -103,8 +103,8 @@ pub struct Display {
     pub separator: Option<String>,
     /// Widths of the first columns in table; 0, and what is not there, is a width that suits the values.
     pub widths: Vec<usize>,
-    /// How many rows a table on a screen shows at most, half of them the first and half of them the last. None is 40; of 0, all rows
-    /// are shown, in any format, through the pager when they are more than the screen has lines.
+    /// How many rows a table on a screen shows at most, half of them the first and half of them the last. None is 40; with 0, all rows
+    /// and columns are shown, in any format, through the pager when they are more than the screen has room for.
     pub max_rows: Option<usize>,
     /// The table that INSERT statements name: a name as SQL has it, with its own quotes where it needs some.
     pub insert_table: String,
