@@ -41,7 +41,9 @@ fn wrong_ones_name_the_near_one_and_their_line() {
         (".shell exit 3", "'exit 3' has failed"),
         ("\\copy t", "\\copy is used as: "),
         ("\\dx", "there is no \\dx; did you mean "),
-        (".mode 'csv", "a quote is not closed"),
+        (".mode json t", "mode json takes no table; mode insert does"),
+        (".width a", ".width is used as: .width [N …]"),
+        (".read 'csv", "a quote is not closed"),
     ] {
         let run = place.run(&["-c", line], "");
         assert!(run.status == 1 && run.err.contains(told), "{line}: {run:?}");
@@ -196,4 +198,19 @@ fn statements_are_shown_and_counted() {
     assert_eq!(place.good(&["db"], script), expected);
     let run = place.run(&["-c", ".timing on", "-c", "SELECT 1", "-c", "\\timing off", "-c", "SELECT 1"], "");
     assert_eq!(run.err.matches("Time: ").count(), 1, "{run:?}");
+}
+
+#[test]
+fn results_look_as_they_are_asked_to() {
+    let place = Place::new();
+    let query = "SELECT 1 AS a, NULL AS b;\n";
+    let shown = |commands: &str| place.good(&[], &format!("{commands}\n{query}"));
+    assert_eq!(shown(".mode csv\n.headers off"), "1,\n");
+    assert_eq!(shown(".mode list\n.separator \" \\t\"\n.nullvalue 'not there'"), "a \tb\n1 \tnot there\n");
+    assert_eq!(shown(".mode csv\n.nullvalue x\n.nullvalue\n.separator ;"), "a;b\n1;\n");
+    assert_eq!(shown(".mode csv\n.separator ;\n.separator"), "a,b\n1,\n");
+    assert!(shown(".mode insert shop.\"My Table\"").starts_with("INSERT INTO shop.\"My Table\" (a, b) VALUES"));
+    assert_eq!(shown(".mode"), format!("mode is table\n{}", shown(".width")));
+    let line = "expanded display is on\n";
+    assert!(shown("\\x").starts_with(line) && shown("\\x").contains("a = 1"), "{}", shown("\\x"));
 }

@@ -17,7 +17,9 @@ impl<'a> Call<'a> {
     /// The parts of a line. A `;` at its end, out of habit, is left out.
     pub fn parse(line: &'a str) -> Self {
         let line = line.trim();
-        let line = line.strip_suffix(';').map_or(line, str::trim_end);
+        // Between values it may be meant.
+        let is_meant = line.strip_prefix(".separator").is_some_and(|text| text.trim() == ";");
+        let line = line.strip_suffix(';').filter(|_| !is_meant).map_or(line, str::trim_end);
         let end = match line.strip_prefix("\\!") {
             // psql's needs no blank.
             Some(_) => 2,
@@ -176,6 +178,7 @@ mod tests {
         assert_eq!(words(".import it's t").unwrap(), ["it's", "t"]);
         assert_eq!(words(".read 'a b").unwrap_err(), ".read: a quote is not closed in: 'a b");
         assert!(words(".tables").unwrap().is_empty());
+        assert_eq!(words(".separator ;").unwrap(), [";"]);
         let call = Call::parse("\\!ls -l");
         assert_eq!((call.name, call.text), ("\\!", "ls -l"));
     }

@@ -117,7 +117,8 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 fn mode(runner: &mut Runner, call: &Call<'_>) -> Result<Next, Failure> {
-    let words = call.words()?;
+    // The second is a table.
+    let words = call.tables();
     let (mode, table) = match words.as_slice() {
         [] => {
             runner.say(&format!("mode is {}", runner.display.format.name()))?;
@@ -135,10 +136,7 @@ fn mode(runner: &mut Runner, call: &Call<'_>) -> Result<Next, Failure> {
         Some(_) if format != Format::Insert => {
             return Err(Failure::failed(format!("mode {} takes no table; mode insert does", format.name())));
         }
-        // A name with a dot is taken for a schema's and a table's.
-        Some(table) => {
-            runner.display.insert_table = table.split('.').map(gingham::quoted).collect::<Vec<_>>().join(".");
-        }
+        Some(table) => runner.display.insert_table.clone_from(table),
         None => {}
     }
     runner.display.format = format;
