@@ -10,20 +10,32 @@ use gingham::load::LoadOptions;
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
-Without SQL from -c, -f or a pipe, gingham opens a prompt (type .help there).
+Without SQL from -c, -f or a pipe, gingham opens a prompt. Scripts may have commands between their statements, too, each on a
+line of its own: .mode csv, .import FILE TABLE, .dump, .read FILE, \\d TABLE and others, which gingham -c .help lists.
+
+While another process writes, scripts that only read are run on the database as it is then; others fail.
 
 Formats:
-  table     boxes, numbers to the right, NULL written out
-  csv       RFC 4180 with a header line and LF line ends; NULL is empty, the empty string is \"\"
-  json      one array of objects for each statement that returns rows; decimals are numbers with all their digits,
-            dates and times ISO 8601 strings, binary \\x… strings, NaN and infinities strings
-  markdown  a pipe table
+  table      boxes, numbers to the right, NULL written out; on a terminal fitted to it: long texts end with …, columns in
+             the middle are left out, and of more than 40 rows the first and the last 20 are shown
+  csv        RFC 4180 with a header line and LF line ends; NULL is empty, the empty string is \"\"
+  tabs       as csv, with tabs between the values
+  list       values as they are, with | between them
+  json       one array of objects for each statement that returns rows; decimals are numbers with all their digits,
+             dates and times ISO 8601 strings, binary \\x… strings, NaN and infinities strings
+  jsonlines  such objects alone, one a line
+  line       a line 'name = value' for each column, and an empty line between rows
+  markdown   a pipe table
+  html       a <table> to be put into a page
+  insert     INSERT statements, one a row, that give the same values again
+
+Plans of EXPLAIN that come as lines are plain lines in the format table.
 
 rescue reads a database that can't be opened, or has damaged tables, and leaves it as it is. Each table is in the new
 database with all of its records, or it is named; the exit status is 1 when one lacks records or is lost.
 
-Exit status: 0 done; 1 a statement failed (the ones after it are not run), or the database can't be used;
-2 wrong arguments or a missing file.
+Exit status: 0 done; 1 a statement failed (the ones after it are not run, but with --no-bail), or the database can't be used;
+2 wrong arguments or a missing file; of .quit STATUS, that.
 
 A database whose name is that of a command is written ./demo.";
 
@@ -38,7 +50,7 @@ A database whose name is that of a command is written ./demo.";
     override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup|rescue|advise> …\n       gingham demo …\n       gingham lab <list|run|merge> …"
 )]
 pub struct Arguments {
-    /// Database folder, made when it is missing; a scratch database when not given
+    /// Database folder, made when it is missing; a scratch database when not given, or :memory:
     #[arg(value_name = "DB")]
     pub database: Option<PathBuf>,
 
@@ -61,6 +73,18 @@ pub struct Arguments {
     /// Never write to the database
     #[arg(long)]
     pub read_only: bool,
+
+    /// End with the first statement that fails, as is done without this
+    #[arg(long, overrides_with = "no_bail")]
+    pub bail: bool,
+
+    /// Go on after a statement that fails; the exit status is 1 all the same
+    #[arg(long, overrides_with = "bail")]
+    pub no_bail: bool,
+
+    /// Run the statements and commands of a file first; at the prompt, instead of those in ~/.ginghamrc
+    #[arg(long, value_name = "FILE")]
+    pub init: Option<PathBuf>,
 
     /// What to do instead of running SQL
     #[command(subcommand)]

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 static RUNNING: Mutex<Option<CancelHandle>> = Mutex::new(None);
 /// Set by the first Ctrl-C of a run.
 static CANCELLED: AtomicBool = AtomicBool::new(false);
+/// Set while a pager has the screen.
+static PAGING: AtomicBool = AtomicBool::new(false);
 /// Set while there is a prompt to go back to.
 static PROMPT: AtomicBool = AtomicBool::new(false);
 
@@ -18,6 +20,9 @@ static PROMPT: AtomicBool = AtomicBool::new(false);
 /// status 130, as shells expect; at a prompt it never does. (The line editor takes Ctrl-C itself while a line is typed.)
 pub fn handle_interrupts() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
+        if PAGING.load(Ordering::SeqCst) {
+            return;
+        }
         let running = running();
         let again = CANCELLED.swap(true, Ordering::SeqCst);
         if !PROMPT.load(Ordering::SeqCst) && (running.is_none() || again) {
@@ -40,6 +45,11 @@ pub fn stops(stop: &Arc<Stop>) -> Result<(), Failure> {
         stop.stop();
     })
     .map_err(|error| Failure::failed(format!("can't handle Ctrl-C: {error}")))
+}
+
+/// A pager has the screen, or has it no more. Ctrl-C is the pager's while it has.
+pub fn paging(is_on: bool) {
+    PAGING.store(is_on, Ordering::SeqCst);
 }
 
 /// From now on there is a prompt to go back to.

@@ -4,7 +4,8 @@ use crate::args::LoadArgs;
 use crate::failure::Failure;
 use crate::interrupt::{Running, handle_interrupts};
 use crate::progress::show;
-use gingham::{Database, StatementHandle};
+use gingham::load::LoadOptions;
+use gingham::{Connection, Database, StatementHandle};
 use gingham_lab::words::counted;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -29,15 +30,21 @@ pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
     let connection = database.connect();
     let options = arguments.options().map_err(|error| Failure::usage(error.to_string()))?;
     handle_interrupts()?;
+    let told = load(&connection, &arguments.files, &options)?;
+    Ok(writeln!(std::io::stdout(), "{told}")?)
+}
+
+/// Loads files, and tells how many records came in.
+pub fn load(connection: &Connection, files: &[PathBuf], options: &LoadOptions) -> Result<String, Failure> {
     let folder = tempfile::tempdir().map_err(|error| Failure::failed(format!("making a temporary folder: {error}")))?;
-    let files = arguments.files.iter().map(|file| regular(file, folder.path())).collect::<Result<Vec<_>, _>>()?;
+    let regular = files.iter().map(|file| regular(file, folder.path())).collect::<Result<Vec<_>, _>>()?;
     let bar = ProgressBar::with_draw_target(None, target());
     if let Ok(style) = ProgressStyle::with_template(BAR) {
         bar.set_style(style.progress_chars("█▌ "));
     }
     let started = Instant::now();
-    let running = Running::start(&connection);
-    let report = watched(&bar, |handle| connection.load(&files, &options, handle));
+    let running = Running::start(connection);
+    let report = watched(&bar, |handle| connection.load(&regular, options, handle));
     drop(running);
     bar.finish_and_clear();
     let report = report.map_err(|error| {
@@ -55,14 +62,13 @@ pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
         lines => format!(", {} skipped", counted(lines, "line")),
     };
     let seconds = started.elapsed().as_secs_f64();
-    Ok(writeln!(
-        std::io::stdout(),
+    Ok(format!(
         "{}: {} from {} ({}) in {seconds:.2} s{skipped}",
-        arguments.into,
+        options.table,
         counted(report.rows, "record"),
-        counted(arguments.files.len() as u64, "file"),
+        counted(files.len() as u64, "file"),
         HumanBytes(report.bytes),
-    )?)
+    ))
 }
 
 /// The file to load in the place of a pipe or a device, which can't be read in parts: a file with its bytes in `folder`.

@@ -12,26 +12,35 @@ macro_rules! say {
 mod admin;
 mod advise;
 mod args;
+mod commands;
 mod demo;
 mod failure;
 mod interrupt;
 mod lab;
 mod layout;
 mod load;
+mod opening;
 mod output;
+mod pager;
 mod progress;
 mod prompt;
 mod read_args;
+mod reading;
 mod rows;
 mod script;
+mod show;
+mod sink;
 mod spinner;
+mod tokens;
 
 use args::{Arguments, Script, Verb};
 use failure::Failure;
+use gingham::Database;
 use gingham::storage::panics::guarded;
-use gingham::{Connection, Database, DatabaseOptions};
-use script::Runner;
+use output::Display;
+use script::{Next, Origin, Place, Runner};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -96,57 +105,59 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
     }
 }
 
-/// Opens the database of the arguments, or a scratch one. Only running SQL and loading make a missing database; the
-/// other verbs read it, beside another process that writes and where nothing can be written.
-fn open(arguments: &Arguments) -> Result<Database, Failure> {
-    let Some(path) = &arguments.database else {
-        return Ok(Database::in_memory()?);
-    };
-    let makes = matches!(arguments.verb, None | Some(Verb::Load(_)));
-    let applies = matches!(&arguments.verb, Some(Verb::Advise(advise)) if advise.apply);
-    if applies && arguments.read_only {
-        return Err(Failure::usage("--apply writes, which --read-only forbids"));
-    }
-    let writes = (makes || applies) && !arguments.read_only;
-    let options = DatabaseOptions::new().create(makes && writes).read_only(!writes);
-    options.open(path).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
-}
-
 /// Opens the database of the arguments for `work`, and closes it before the process ends, which would leave it to the next open
 /// to find out that all is in order.
 fn with_database(arguments: &Arguments, work: impl FnOnce(&Database) -> Result<(), Failure>) -> Result<(), Failure> {
-    let database = open(arguments)?;
-    let done = guarded(|| work(&database));
+    with_place(arguments, false, |database, _| work(database))
+}
+
+/// As [`with_database`], with what it is called; `only_reads` tells whether reading will do.
+fn with_place(
+    arguments: &Arguments,
+    only_reads: bool,
+    work: impl FnOnce(&Database, Place) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (database, place) = opening::open(arguments, only_reads)?;
+    let done = guarded(|| work(&database, place));
     database.close(PATIENCE);
     done
 }
 
 /// Runs the scripts, the pipe or the prompt.
 fn statements(arguments: &Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
-    let texts = read_scripts(scripts)?;
-    with_database(arguments, |database| {
-        let connection = database.connect();
+    let is_prompt = scripts.is_empty() && std::io::stdin().is_terminal();
+    let arrives = scripts.is_empty() && !is_prompt;
+    let mut texts: Vec<Text> = arguments.init.iter().map(|file| read_file(file)).collect::<Result<_, _>>()?;
+    if is_prompt && arguments.init.is_none() {
+        texts.extend(init_of_home());
+    }
+    texts.extend(read_scripts(scripts)?);
+    if arrives {
+        texts.push(Text::Arriving);
+    }
+    // Nobody knows what will be typed, or come through a pipe.
+    let only_reads = !is_prompt && texts.iter().all(Text::only_reads);
+    with_place(arguments, only_reads, |database, place| {
+        let mut runner = Runner::new(database.connect(), place, Display::new(arguments.format));
+        (runner.timing, runner.bail) = (arguments.timing, arguments.bail || !arguments.no_bail);
         interrupt::handle_interrupts()?;
-        if texts.is_empty() && std::io::stdin().is_terminal() {
-            return prompt::run(database, connection, arguments.format, arguments.timing);
-        }
-        run_scripts(connection, arguments, texts)
+        let next = if is_prompt { prompt::run(&mut runner, texts)? } else { run_scripts(&mut runner, texts)? };
+        runner.end(next)
     })
 }
 
-fn run_scripts(connection: Connection, arguments: &Arguments, texts: Vec<Text>) -> Result<(), Failure> {
-    let mut runner = Runner::new(connection, arguments.format, arguments.timing);
-    if texts.is_empty() {
-        return runner.run_arriving(&mut std::io::stdin().lock());
-    }
+fn run_scripts(runner: &mut Runner, texts: Vec<Text>) -> Result<Next, Failure> {
     for text in texts {
-        match text {
-            Text::Argument(text) => runner.run(&script::Origin::Argument, &text)?,
-            Text::File(file, text) => runner.run(&script::Origin::File(file), &text)?,
+        let next = match text {
+            Text::Argument(text) => runner.run(&Origin::Argument, &text)?,
+            Text::File(file, text) => runner.run(&Origin::File(file), &text)?,
             Text::Arriving => runner.run_arriving(&mut std::io::stdin().lock())?,
+        };
+        if next != Next::GoOn {
+            return Ok(next);
         }
     }
-    Ok(())
+    Ok(Next::GoOn)
 }
 
 /// A script as it is read.
@@ -158,15 +169,43 @@ enum Text {
     Arriving,
 }
 
+impl Text {
+    /// Whether it is known that it leaves the database as it is.
+    fn only_reads(&self) -> bool {
+        match self {
+            Self::Argument(text) | Self::File(_, text) => reading::only_reads(text),
+            Self::Arriving => false,
+        }
+    }
+}
+
 /// Reads all files first, so that a missing one is a usage error before anything has run.
 fn read_scripts(scripts: Vec<Script>) -> Result<Vec<Text>, Failure> {
     let read = |script| match script {
         Script::Text(text) => Ok(Text::Argument(text)),
         Script::File(path) if path.as_os_str() == "-" => Ok(Text::Arriving),
-        Script::File(path) => match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Text::File(path.display().to_string(), text)),
-            Err(error) => Err(Failure::usage(format!("can't read {}: {error}", path.display()))),
-        },
+        Script::File(path) => read_file(&path),
     };
     scripts.into_iter().map(read).collect()
+}
+
+fn read_file(path: &Path) -> Result<Text, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Text::File(path.display().to_string(), text)),
+        Err(error) => Err(Failure::usage(format!("can't read {}: {error}", path.display()))),
+    }
+}
+
+/// What each prompt begins with: the file `.ginghamrc` in the user's folder.
+fn init_of_home() -> Option<Text> {
+    let path = std::env::home_dir()?.join(".ginghamrc");
+    let text = std::fs::read_to_string(&path);
+    match text {
+        Ok(text) => Some(Text::File(path.display().to_string(), text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => {
+            eprintln!("warning: can't read {}: {error}", path.display());
+            None
+        }
+    }
 }

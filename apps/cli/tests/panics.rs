@@ -35,7 +35,8 @@ fn place() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let made = "CREATE TABLE t AS SELECT value AS n, value % 100 AS g FROM generate_series(1, 200000);
                 CREATE TABLE log (n BIGINT); INSERT INTO log VALUES (0)";
-    assert_eq!(run(folder.path(), "", &["db", "-c", made], ""), (0, String::new(), String::new()));
+    let told = "made a new database at db\n".to_owned();
+    assert_eq!(run(folder.path(), "", &["db", "-c", made], ""), (0, String::new(), told));
     folder
 }
 

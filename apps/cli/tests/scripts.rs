@@ -17,7 +17,13 @@ fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> (i32, String, String)
     drop(stdin);
     let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
     let text = |bytes| String::from_utf8(bytes).expect("text");
-    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+    // That a database is new is told, too.
+    let told = text(stderr);
+    let told = match told.split_once('\n') {
+        Some((first, rest)) if first.starts_with("made a new database at ") => rest.to_owned(),
+        _ => told,
+    };
+    (status.code().unwrap_or(-1), text(stdout), told)
 }
 
 fn good(folder: &Path, arguments: &[&str], input: &str) -> String {

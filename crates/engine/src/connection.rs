@@ -14,6 +14,7 @@ use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::panics::guarded;
 use gingham_storage::snapshot::TableSnapshot;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -191,6 +192,37 @@ impl Connection {
     pub fn is_query(sql: &str) -> Result<bool> {
         let statement = statements::parse_single(sql)?;
         Ok(matches!(statement.tree(), Some(Sql::Query(query)) if !changes(query)))
+    }
+
+    /// The names of the functions that statements can call, in order.
+    ///
+    /// ```
+    /// let functions = gingham::Database::in_memory()?.connect().functions();
+    /// assert!(["count", "read_csv", "row_number", "upper"].iter().all(|name| functions.contains(&name.to_string())));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn functions(&self) -> Vec<String> {
+        let (state, _) = self.session.state();
+        let scalars = state.scalar_functions().keys().chain(state.aggregate_functions().keys());
+        let others = state.window_functions().keys().chain(state.table_functions().keys());
+        let names: BTreeSet<&String> = scalars.chain(others).collect();
+        names.into_iter().cloned().collect()
+    }
+
+    /// Whether a text is one statement that leaves the database as it is, so that it may run where that is open for reading only:
+    /// a query, EXPLAIN (with ANALYZE, of a query), SHOW, DESCRIBE, SUMMARIZE, SET, or a COPY to a file or a stream.
+    ///
+    /// ```
+    /// use gingham::Connection;
+    ///
+    /// assert!(Connection::only_reads("EXPLAIN DELETE FROM t")?);
+    /// assert!(Connection::only_reads("COPY t TO 'file.csv'")?);
+    /// assert!(!Connection::only_reads("EXPLAIN ANALYZE DELETE FROM t")?);
+    /// assert!(!Connection::only_reads("SELECT gingham_clear_workload()")?);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn only_reads(sql: &str) -> Result<bool> {
+        Ok(statements::only_reads(&statements::parse_single(sql)?))
     }
 
     /// The stream that a statement is about: `COPY … FROM STDIN` or `COPY … TO STDOUT`, for [`copy_in`](Self::copy_in) and

@@ -1,7 +1,6 @@
 //! The picture of `gingham DB layout T`: what a table is made of, down to the bits of one of its records.
 
 mod bits;
-mod create;
 mod pages;
 mod places;
 mod value;
@@ -16,8 +15,6 @@ use gingham_lab::words::counted;
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-pub use create::create_statement;
 
 /// Segments that are listed one by one.
 const LISTED: usize = 8;

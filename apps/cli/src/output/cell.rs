@@ -58,6 +58,8 @@ static OPTIONS: FormatOptions<'static> = FormatOptions::new().with_display_error
 /// The values of one batch.
 pub struct Cells<'a> {
     columns: Vec<Column<'a>>,
+    /// The value that was read last.
+    text: String,
 }
 
 struct Column<'a> {
@@ -93,7 +95,8 @@ impl<'a> Cells<'a> {
             };
             Ok(Column { kind: Kind::of(array.data_type()), nulls: array.logical_nulls(), values })
         };
-        Ok(Self { columns: batch.columns().iter().map(column).collect::<Result<_, Failure>>()? })
+        let columns = batch.columns().iter().map(column).collect::<Result<_, Failure>>()?;
+        Ok(Self { columns, text: String::new() })
     }
 
     /// Number of columns.
@@ -106,12 +109,13 @@ impl<'a> Cells<'a> {
         self.columns[column].kind
     }
 
-    /// Puts a value into `text` in place of what it held; false, and nothing in it, for NULL.
-    pub fn read(&self, column: usize, row: usize, text: &mut String) -> Result<bool, Failure> {
+    /// The text of a value; none for NULL.
+    pub fn read(&mut self, column: usize, row: usize) -> Result<Option<&str>, Failure> {
+        let Self { columns, text } = self;
+        let Column { kind, nulls, values } = &columns[column];
         text.clear();
-        let Column { kind, nulls, values } = &self.columns[column];
         if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-            return Ok(false);
+            return Ok(None);
         }
         if *kind == Kind::Binary {
             text.push_str("\\x");
@@ -124,6 +128,6 @@ impl<'a> Cells<'a> {
             Values::Formatted(formatter) => write!(text, "{}", formatter.value(row))
                 .map_err(|_| Failure::failed("a value can't be shown as text"))?,
         }
-        Ok(true)
+        Ok(Some(text))
     }
 }

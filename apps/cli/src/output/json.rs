@@ -1,61 +1,69 @@
-//! JSON: one array of objects for each result, one object to a line.
+//! JSON: one array of objects for each result, one object to a line; or the objects alone.
 //!
 //! Integers and decimals are numbers with all their digits (a reader that turns them into doubles loses some, one that
 //! asks for exact numbers does not); NaN and infinities, which JSON lacks, are strings.
 
 use crate::failure::Failure;
 use crate::output::cell::{Cells, Kind, Times};
-use arrow::array::RecordBatch;
+use crate::output::lines::RowFormat;
 use arrow::datatypes::SchemaRef;
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
 
-/// Writes one result.
+/// Writes the rows of one result.
 #[derive(Debug)]
-pub struct JsonWriter {
+pub struct Json {
     /// `"name":` of each column. A name that is there before gets a number, as an object has each key once.
     keys: Vec<String>,
-    rows: u64,
+    is_array: bool,
+    begun: bool,
 }
 
-impl JsonWriter {
-    /// A writer for results of that schema.
-    pub fn new(schema: &SchemaRef) -> Self {
-        let key = |name: &str| {
+impl Json {
+    /// One array.
+    pub fn array(schema: &SchemaRef) -> Self {
+        let key = |name: &String| {
             let mut key = String::new();
             string(&mut key, name);
             key.push(':');
             key
         };
-        Self { keys: names(schema).iter().map(|name| key(name)).collect(), rows: 0 }
+        Self { keys: names(schema).iter().map(key).collect(), is_array: true, begun: false }
     }
 
-    /// Writes the rows of a batch.
-    pub fn batch(&mut self, out: &mut impl Write, batch: &RecordBatch) -> Result<(), Failure> {
-        let cells = Cells::new(batch, Times::Iso)?;
-        let (mut line, mut text) = (String::new(), String::new());
-        for row in 0..batch.num_rows() {
-            line.clear();
-            line.push_str(if self.rows == 0 { "[{" } else { ",\n {" });
-            for column in 0..cells.len() {
-                if column > 0 {
-                    line.push(',');
-                }
-                line.push_str(&self.keys[column]);
-                let present = cells.read(column, row, &mut text)?;
-                value(&mut line, cells.kind(column), present.then_some(&text));
+    /// Objects, one a line.
+    pub fn lines(schema: &SchemaRef) -> Self {
+        Self { is_array: false, ..Self::array(schema) }
+    }
+}
+
+impl RowFormat for Json {
+    fn times(&self) -> Times {
+        Times::Iso
+    }
+
+    fn row(&mut self, text: &mut String, cells: &mut Cells<'_>, row: usize) -> Result<(), Failure> {
+        text.push_str(match (self.is_array, self.begun) {
+            (false, _) => "{",
+            (true, false) => "[{",
+            (true, true) => ",\n {",
+        });
+        self.begun = true;
+        for column in 0..cells.len() {
+            if column > 0 {
+                text.push(',');
             }
-            line.push('}');
-            out.write_all(line.as_bytes())?;
-            self.rows += 1;
+            text.push_str(&self.keys[column]);
+            let kind = cells.kind(column);
+            value(text, kind, cells.read(column, row)?);
         }
+        text.push_str(if self.is_array { "}" } else { "}\n" });
         Ok(())
     }
 
-    /// Ends the result.
-    pub fn finish(self, out: &mut impl Write) -> Result<(), Failure> {
-        out.write_all(if self.rows == 0 { b"[]\n" } else { b"]\n" })?;
-        Ok(())
+    fn end(&mut self, text: &mut String) {
+        if self.is_array {
+            text.push_str(if self.begun { "]\n" } else { "[]\n" });
+        }
     }
 }
 
@@ -79,7 +87,7 @@ fn names(schema: &SchemaRef) -> Vec<String> {
     schema.fields().iter().map(|field| name_of(field.name())).collect()
 }
 
-fn value(line: &mut String, kind: Kind, text: Option<&String>) {
+fn value(line: &mut String, kind: Kind, text: Option<&str>) {
     match (kind, text) {
         (_, None) => line.push_str("null"),
         (Kind::Number | Kind::Boolean, Some(text)) => line.push_str(text),

@@ -1,37 +1,60 @@
-//! A pipe table, as most Markdown dialects have it.
+//! A pipe table, as most Markdown dialects have it. Such a table always has a header.
 
 use crate::failure::Failure;
+use crate::output::Display;
 use crate::output::cell::{Cells, Kind, Times};
-use crate::output::lines::LineWriter;
+use crate::output::lines::RowFormat;
 use arrow::datatypes::SchemaRef;
 
-/// A writer for a result of that schema.
-pub fn writer(schema: &SchemaRef) -> LineWriter {
-    let mut header = String::from("|");
-    for field in schema.fields() {
-        header.push(' ');
-        escape(&mut header, field.name());
-        header.push_str(" |");
-    }
-    header.push_str("\n|");
-    for field in schema.fields() {
-        header.push_str(if Kind::of(field.data_type()).is_right() { "---:|" } else { "---|" });
-    }
-    header.push('\n');
-    LineWriter::new(header, Times::Sql, append_row)
+/// Writes the rows of one result.
+#[derive(Debug)]
+pub struct Markdown {
+    header: String,
+    null: String,
 }
 
-fn append_row(line: &mut String, cells: &Cells<'_>, row: usize, text: &mut String) -> Result<(), Failure> {
-    line.push('|');
-    for column in 0..cells.len() {
-        line.push(' ');
-        match cells.read(column, row, text)? {
-            true => escape(line, text),
-            false => line.push_str("NULL"),
+impl Markdown {
+    /// A table of that schema.
+    pub fn new(display: &Display, schema: &SchemaRef) -> Self {
+        let mut header = String::from("|");
+        for field in schema.fields() {
+            header.push(' ');
+            escape(&mut header, field.name());
+            header.push_str(" |");
         }
-        line.push_str(" |");
+        header.push_str("\n|");
+        for field in schema.fields() {
+            header.push_str(if Kind::of(field.data_type()).is_right() { "---:|" } else { "---|" });
+        }
+        header.push('\n');
+        let mut null = String::new();
+        escape(&mut null, display.null_or("NULL"));
+        Self { header, null }
     }
-    Ok(())
+}
+
+impl RowFormat for Markdown {
+    fn times(&self) -> Times {
+        Times::Sql
+    }
+
+    fn begin(&mut self, text: &mut String) {
+        text.push_str(&self.header);
+    }
+
+    fn row(&mut self, text: &mut String, cells: &mut Cells<'_>, row: usize) -> Result<(), Failure> {
+        text.push('|');
+        for column in 0..cells.len() {
+            text.push(' ');
+            match cells.read(column, row)? {
+                Some(value) => escape(text, value),
+                None => text.push_str(&self.null),
+            }
+            text.push_str(" |");
+        }
+        text.push('\n');
+        Ok(())
+    }
 }
 
 fn escape(line: &mut String, text: &str) {

@@ -1,21 +1,18 @@
 //! When typed text is a whole statement.
 
-use gingham::{ScriptPart, StatementSplitter};
+use crate::script::is_command;
+use gingham::StatementSplitter;
 
-/// True when Enter should run `text`: it is blank, a dot command, or ends with `;` outside quotes and comments.
+/// True when Enter should run `text`: it has no statement that is not ended by `;` outside of quotes and comments.
 pub fn is_complete(text: &str) -> bool {
-    let trimmed = text.trim();
-    if trimmed.is_empty() || trimmed.starts_with('.') {
+    if matches!(text.trim().to_ascii_lowercase().as_str(), "quit" | "exit" | "help") {
         return true;
     }
-    let mut splitter = StatementSplitter::new();
-    splitter.push(trimmed);
+    let mut splitter = StatementSplitter::with_commands(is_command);
+    splitter.push(text.trim());
     splitter.push("\n");
-    let mut ended = false;
-    while let Some(ScriptPart::Statement { .. }) = splitter.next() {
-        ended = true;
-    }
-    ended && !splitter.is_open()
+    while splitter.next().is_some() {}
+    !splitter.is_open()
 }
 
 #[cfg(test)]
@@ -28,6 +25,9 @@ mod tests {
             "",
             "  ",
             ".help",
+            "\\d t",
+            "quit",
+            "-- a comment",
             "select 1;",
             "select ';';",
             "select 1; -- done",
@@ -48,6 +48,7 @@ mod tests {
             "select \"a;",
             "select 1; select 2",
             "select 1; /* more",
+            "/* more",
             "select $$;",
             "select E'it\\';",
         ] {

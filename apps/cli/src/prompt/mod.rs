@@ -1,84 +1,121 @@
-//! The prompt: statements ended by `;`, and dot commands.
+//! The prompt: statements ended by `;`, and commands.
 
 mod complete;
-mod dot;
+mod helper;
+mod highlight;
+mod history;
 mod input;
+mod keys;
+mod margin;
+mod place;
+mod words;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::Format;
-use crate::script::{Origin, Runner};
-use complete::PromptHelper;
-use gingham::storage::panics::guarded;
-use gingham::{Connection, Database};
+use crate::script::{Next, Origin, Runner};
+use crate::{Text, run_scripts};
+use gingham::Connection;
+use helper::PromptHelper;
+use history::{PromptHistory, Search};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{CompletionType, Config, Editor};
+use rustyline::{ColorMode, CompletionType, Config, Editor, EventHandler};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Statements kept from one session to the next.
 const HISTORY_SIZE: usize = 10_000;
 
-/// Runs the prompt until Ctrl-D or `.quit`. A failing statement does not end it.
-pub fn run(database: &Database, connection: Connection, format: Format, timing: bool) -> Result<(), Failure> {
+/// Runs the prompt until Ctrl-D or `.quit`, after what it begins with. A failing statement does not end it.
+pub fn run(runner: &mut Runner, init: Vec<Text>) -> Result<Next, Failure> {
     interrupt::at_prompt();
-    let mut editor = editor(connection.clone()).map_err(unusable)?;
+    if let Next::Quit(status) = reported(run_scripts(runner, init))? {
+        return Ok(Next::Quit(status));
+    }
+    let mut editor = editor(runner.connection.clone()).map_err(unusable)?;
     let history = std::env::home_dir().map(|home| home.join(".gingham_history"));
     if let Some(history) = &history {
         // A missing or unreadable history is an empty one.
         let _ = editor.load_history(history);
     }
-    let mut runner = Runner::new(connection, format, timing);
-    runner.interactive = true;
+    (runner.interactive, runner.changes) = (true, true);
     runner.say(&format!(
-        "gingham {} on {}\nStatements end with ';'. Type .help for help, Ctrl-D to leave.",
-        env!("CARGO_PKG_VERSION"),
-        database.path().display()
+        "gingham {} on {}{}\nStatements end with ';'. Type .help for help, Ctrl-D to leave.",
+        gingham_commit::VERSION,
+        runner.place.name,
+        if runner.place.read_only { ", for reading only" } else { "" }
     ))?;
+    // A Ctrl-C with nothing to cancel or to clear.
+    let mut asked_to_leave = false;
     loop {
-        match editor.readline("gingham> ") {
+        let read = editor.readline(margin::PROMPT).map(|line| margin::without(&line).into_owned());
+        let again = std::mem::take(&mut asked_to_leave);
+        match read {
             Ok(line) if line.trim().is_empty() => {}
             Ok(line) => {
                 remember(&mut editor, history.as_ref(), &line);
-                if !take(&mut runner, line.trim())? {
-                    return Ok(());
+                if let Next::Quit(status) = take(runner, line.trim())? {
+                    return Ok(Next::Quit(status));
                 }
             }
+            Err(ReadlineError::Interrupted) if editor.helper().is_none_or(PromptHelper::was_empty) => {
+                if again {
+                    return Ok(Next::Quit(0));
+                }
+                asked_to_leave = true;
+                eprintln!("(Ctrl-C once more leaves, as Ctrl-D and .quit do)");
+            }
             Err(ReadlineError::Interrupted) => {}
-            Err(ReadlineError::Eof) => return Ok(()),
+            Err(ReadlineError::Eof) => return Ok(Next::Quit(0)),
             Err(error) => return Err(unusable(error)),
         }
     }
 }
 
-/// Runs what was typed; false to leave.
-fn take(runner: &mut Runner, line: &str) -> Result<bool, Failure> {
-    let result = if line.starts_with('.') {
-        guarded(|| dot::run(runner, line))
-    } else {
-        runner.run(&Origin::Prompt, line).map(|()| dot::Next::Prompt)
+/// Runs what was typed, and tells of what is wrong with it.
+fn take(runner: &mut Runner, line: &str) -> Result<Next, Failure> {
+    let word = line.trim_end_matches(';').trim_end();
+    let command = match word.to_ascii_lowercase().as_str() {
+        "quit" | "exit" => ".quit",
+        "help" => ".help",
+        _ => line,
     };
-    match result {
-        Ok(dot::Next::Prompt) => Ok(true),
-        Ok(dot::Next::Quit) => Ok(false),
+    reported(runner.run(&Origin::Prompt, command))
+}
+
+/// Tells of a failure that the prompt survives.
+fn reported(ran: Result<Next, Failure>) -> Result<Next, Failure> {
+    match ran {
         Err(failure) if failure.is_broken_pipe() => Err(failure),
         Err(failure) => {
             eprintln!("error: {}", failure.message());
-            Ok(true)
+            Ok(Next::GoOn)
         }
+        next => next,
     }
 }
 
-type PromptEditor = Editor<PromptHelper, FileHistory>;
+type PromptEditor = Editor<PromptHelper, PromptHistory>;
 
 fn editor(connection: Connection) -> rustyline::Result<PromptEditor> {
+    let is_terminal = std::io::stdout().is_terminal();
     let config = Config::builder()
         .completion_type(CompletionType::List)
+        .completion_show_all_if_ambiguous(true)
         .history_ignore_space(true)
         .max_history_size(HISTORY_SIZE)?
+        // The prompts of lines that go on are shown by what colours are, whether or not these are wanted.
+        .color_mode(if is_terminal { ColorMode::Forced } else { ColorMode::Disabled })
         .build();
-    let mut editor = Editor::with_config(config)?;
+    let search = Search::default();
+    let history = PromptHistory::new(FileHistory::with_config(&config), search.clone());
+    let mut editor = Editor::with_history(config, history)?;
     editor.set_helper(Some(PromptHelper::new(connection)));
+    if is_terminal {
+        for (key, handler) in keys::handlers(&search) {
+            editor.bind_sequence(key, EventHandler::Conditional(Box::new(handler)));
+        }
+    }
     Ok(editor)
 }
 
@@ -97,6 +134,9 @@ fn unusable(error: ReadlineError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::{Display, Format};
+    use crate::script::Place;
+    use gingham::Database;
     use gingham::lab::{PanicPoint, disarm, panic_at};
 
     /// The test is run anew in a process of its own: another test's thread could pass the point that is to panic.
@@ -114,17 +154,21 @@ mod tests {
         }
         let connection = Database::in_memory().unwrap().connect();
         connection.execute("CREATE TABLE t (n INTEGER)").unwrap();
-        let mut runner = Runner::new(connection, Format::Csv, false);
+        let place = Place { name: "a scratch database".to_owned(), read_only: false };
+        let mut runner = Runner::new(connection, place, Display::new(Format::Csv));
         for point in [PanicPoint::Launch, PanicPoint::Statement, PanicPoint::Show] {
             panic_at(point, 0);
-            assert!(take(&mut runner, "SELECT count(*) FROM t").is_ok_and(|goes_on| goes_on));
+            assert!(take(&mut runner, "SELECT count(*) FROM t").is_ok_and(|next| next == Next::GoOn));
             assert!(!disarm(), "{point:?}");
             panic_at(point, 0);
-            assert!(take(&mut runner, ".tables").is_ok_and(|goes_on| goes_on));
+            assert!(take(&mut runner, ".tables").is_ok_and(|next| next == Next::GoOn));
             assert!(!disarm(), "{point:?}");
         }
-        assert!(take(&mut runner, "INSERT INTO t VALUES (1)").unwrap());
+        assert_eq!(take(&mut runner, "INSERT INTO t VALUES (1)").unwrap(), Next::GoOn);
         assert_eq!(runner.connection.table("t").unwrap().rows(), 1);
-        assert!(!take(&mut runner, ".quit").unwrap());
+        for leaves in [".quit", "quit", "EXIT;", "\\q"] {
+            assert_eq!(take(&mut runner, leaves).unwrap(), Next::Quit(0), "{leaves}");
+        }
+        assert_eq!(take(&mut runner, "help").unwrap(), Next::GoOn);
     }
 }

@@ -9,7 +9,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
 
 /// The function's name.
-const NAME: &str = "gingham_clear_workload";
+/// The name of the function.
+pub(crate) const CLEAR_WORKLOAD: &str = "gingham_clear_workload";
 
 /// The function, which gives the number of shapes that there were.
 pub(crate) fn clear_workload(recorder: &Arc<Recorder>) -> Arc<ScalarUDF> {
@@ -33,13 +34,13 @@ impl Eq for ClearWorkload {}
 
 impl Hash for ClearWorkload {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        NAME.hash(state);
+        CLEAR_WORKLOAD.hash(state);
     }
 }
 
 impl ScalarUDFImpl for ClearWorkload {
     fn name(&self) -> &str {
-        NAME
+        CLEAR_WORKLOAD
     }
 
     fn signature(&self) -> &Signature {

@@ -12,6 +12,6 @@ mod kept;
 mod recorder;
 mod shape;
 
-pub(crate) use clear::clear_workload;
+pub(crate) use clear::{CLEAR_WORKLOAD, clear_workload};
 pub(crate) use recorder::{Recorder, Recording};
 pub(crate) use shape::with_values;

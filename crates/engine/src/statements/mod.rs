@@ -9,6 +9,7 @@
 //! | `command` | what a statement is called when it has run |
 //! | `described` | the schema and the parameters of a statement, without running it |
 //! | `named` | the tables that a statement names, and whether there are such |
+//! | `reads` | whether a statement leaves the database as it is |
 //! | `uses` | what a statement asks of tables, without running it |
 
 pub(crate) mod admin;
@@ -17,6 +18,7 @@ pub(crate) mod ddl;
 pub(crate) mod described;
 pub(crate) mod dml;
 pub(crate) mod named;
+mod reads;
 pub(crate) mod transfer;
 pub(crate) mod uses;
 
@@ -26,6 +28,7 @@ pub(crate) use crate::statements::command::command;
 pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::external::free_name;
+pub(crate) use crate::statements::reads::only_reads;
 
 use crate::session::system_tables;
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};

@@ -22,6 +22,28 @@ pub(crate) fn raise_open_file_limit() {
 #[cfg(not(unix))]
 pub(crate) fn raise_open_file_limit() {}
 
+/// The process that holds a file's lock, as the system lists them; none where it does not tell, as of processes outside of this
+/// one's container.
+#[cfg(target_os = "linux")]
+pub(crate) fn lock_holder(file: &std::fs::File) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    let facts = file.metadata().ok()?;
+    let (device, inode) = (facts.dev(), facts.ino());
+    let place = format!("{:02x}:{:02x}:{inode}", libc::major(device), libc::minor(device));
+    // A line: `1: FLOCK ADVISORY WRITE 4711 fe:00:9980224 0 EOF`; with `->` it is of one who waits.
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [_, "FLOCK", _, "WRITE", process, at, ..] if at == place => process.parse().ok().filter(|process| *process > 0),
+        _ => None,
+    })
+}
+
+/// Not asked elsewhere.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn lock_holder(_file: &std::fs::File) -> Option<u32> {
+    None
+}
+
 /// The kind of network file system that `path` lies on, by statfs's magic numbers.
 #[cfg(target_os = "linux")]
 pub(crate) fn network_file_system(path: &Path) -> Option<&'static str> {

@@ -134,9 +134,12 @@ impl WriterLock {
         match patiently(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
+                let holder = match system::lock_holder(&file) {
+                    Some(process) => format!("process {process}"),
+                    None => "another process".to_owned(),
+                };
                 return Err(Error::Locked(format!(
-                    "database {} is open for writing in another process; close it there, or open it for reading only \
-                     (--read-only)",
+                    "database {} is open for writing in {holder}; end that, or open the database for reading only (--read-only)",
                     database.display()
                 )));
             }
@@ -522,7 +525,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let lock = WriterLock::take(folder.path()).unwrap();
         assert!(is_live(folder.path()));
-        assert!(matches!(WriterLock::take(folder.path()), Err(Error::Locked(_))));
+        let refused = WriterLock::take(folder.path()).unwrap_err().to_string();
+        // The system tells where the folder is its own file system's, not laid over another.
+        let holders = [format!("process {}", std::process::id()), "another process".to_owned()];
+        assert!(
+            holders.iter().any(|holder| refused.contains(&format!("is open for writing in {holder};"))),
+            "{refused}"
+        );
         // What a process has of it that was being started meanwhile.
         let inherited = lock.file.try_clone().unwrap();
         drop(lock);

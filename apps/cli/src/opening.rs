@@ -1,0 +1,71 @@
+//! Opening the database of the arguments: a scratch one without a name, a new one that is told of, and one that another process writes.
+
+use crate::args::{Arguments, Verb};
+use crate::failure::Failure;
+use crate::script::Place;
+use gingham::{Database, DatabaseOptions, Error};
+use std::path::Path;
+
+/// The name of a scratch database, as others have it.
+const MEMORY: &str = ":memory:";
+
+/// Opens the database of the arguments, or a scratch one. Only running SQL and loading make a missing database; the
+/// other verbs read it, beside another process that writes and where nothing can be written. When another process writes and
+/// `only_reads` tells that nothing is to be written, it is opened for reading, too.
+pub fn open(arguments: &Arguments, only_reads: bool) -> Result<(Database, Place), Failure> {
+    let path = match &arguments.database {
+        Some(path) if path.as_os_str() != MEMORY => path,
+        _ => {
+            let place = Place { name: "a scratch database, which is gone at the end".to_owned(), read_only: false };
+            return Ok((Database::in_memory()?, place));
+        }
+    };
+    let makes = matches!(arguments.verb, None | Some(Verb::Load(_)));
+    let applies = matches!(&arguments.verb, Some(Verb::Advise(advise)) if advise.apply);
+    if applies && arguments.read_only {
+        return Err(Failure::usage("--apply writes, which --read-only forbids"));
+    }
+    let writes = (makes || applies) && !arguments.read_only;
+    let is_new = makes && writes && is_vacant(path);
+    if is_new {
+        require_parent(path)?;
+    }
+    let place = |read_only| Place { name: path.display().to_string(), read_only };
+    let failed = |error: Error| Failure::failed(format!("{}: {error}", path.display()));
+    match DatabaseOptions::new().create(makes && writes).read_only(!writes).open(path) {
+        Ok(database) => {
+            if is_new {
+                eprintln!("made a new database at {}", path.display());
+            }
+            Ok((database, place(!writes)))
+        }
+        Err(Error::Locked(why)) if writes && only_reads => {
+            let database = DatabaseOptions::new().create(false).read_only(true).open(path).map_err(failed)?;
+            // Without what could be done about it.
+            let why = why.rsplit_once("; ").map_or(why.as_str(), |(why, _)| why);
+            eprintln!("notice: {why}; these statements read only, so it is read as it is now");
+            Ok((database, place(true)))
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Whether there is nothing at a path, or an empty folder.
+fn is_vacant(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Refuses a path whose folder is missing, which is more often a mistake than a wish.
+fn require_parent(path: &Path) -> Result<(), Failure> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if !parent.exists() => Err(Failure::failed(format!(
+            "there is no database {}, and no folder {} to make it in: mind the path, or make the folder first",
+            path.display(),
+            parent.display()
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,50 @@
+//! Whether a statement leaves the database as it is: what may run where it is open for reading only.
+
+use crate::recording::CLEAR_WORKLOAD;
+use crate::sql::ignored::changes;
+use crate::sql::parse::Statement;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::Statement as Sql;
+
+/// Whether a statement leaves the database as it is. Settings are the connection's alone.
+pub(crate) fn only_reads(statement: &Statement) -> bool {
+    match statement {
+        Statement::Sql(statement) => of_datafusion(statement),
+        Statement::Summarize(summarize) => !clears(&summarize.query.to_string()),
+        Statement::CopyOut(copy) => !clears(&copy.to_string()),
+        Statement::Explain(explain) => !explain.options.analyze || only_reads(&explain.statement),
+        Statement::CopyFrom(_) | Statement::AlterDesign(_) => false,
+        // It fails.
+        Statement::Refused(_) => true,
+    }
+}
+
+fn of_datafusion(statement: &DataFusionStatement) -> bool {
+    match statement {
+        DataFusionStatement::Statement(statement) => of_sql(statement),
+        DataFusionStatement::CopyTo(copy) => !clears(&copy.to_string()),
+        DataFusionStatement::Explain(explain) => !explain.options.analyze || of_datafusion(&explain.statement),
+        DataFusionStatement::Reset(_) => true,
+        DataFusionStatement::CreateExternalTable(_) => false,
+    }
+}
+
+fn of_sql(statement: &Sql) -> bool {
+    match statement {
+        Sql::Query(query) => !changes(query) && !clears(&query.to_string()),
+        Sql::Explain { analyze, statement, .. } => !analyze || of_sql(statement),
+        Sql::ExplainTable { .. }
+        | Sql::Set(_)
+        | Sql::ShowCreate { .. }
+        | Sql::ShowVariable { .. }
+        | Sql::ShowFunctions { .. }
+        | Sql::ShowTables { .. }
+        | Sql::ShowColumns { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether a query calls the one function that changes something.
+fn clears(query: &str) -> bool {
+    query.to_ascii_lowercase().contains(CLEAR_WORKLOAD)
+}
