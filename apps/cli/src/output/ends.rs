@@ -60,29 +60,30 @@ mod tests {
     use super::Ends;
     use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
     use arrow::datatypes::Int64Type;
-    use std::ops::Range;
     use std::sync::Arc;
 
-    fn kept(most: usize, batches: &[Range<i64>]) -> (Vec<i64>, Option<usize>) {
-        let mut ends = Ends::new(most);
-        for range in batches {
-            let array: ArrayRef = Arc::new(Int64Array::from_iter_values(range.clone()));
+    /// What is kept of batches that end at those numbers, the first after 0.
+    fn kept(most: usize, ends_of_batches: &[i64]) -> (Vec<i64>, Option<usize>) {
+        let (mut ends, mut start) = (Ends::new(most), 0);
+        for end in ends_of_batches {
+            let array: ArrayRef = Arc::new(Int64Array::from_iter_values(start..*end));
             let batch = RecordBatch::try_from_iter([("n", array)]).expect("a batch");
             for part in ends.parts(&batch) {
                 part.column(0).as_primitive::<Int64Type>().values().iter().for_each(|value| ends.push(*value));
             }
+            start = *end;
         }
         ends.rows()
     }
 
     #[test]
     fn both_ends_are_kept_wherever_batches_end() {
-        assert_eq!(kept(4, &[0..4]), (vec![0, 1, 2, 3], None));
-        assert_eq!(kept(4, &[0..1, 1..3, 3..4]), (vec![0, 1, 2, 3], None));
-        assert_eq!(kept(4, &[0..5]), (vec![0, 1, 3, 4], Some(2)));
-        assert_eq!(kept(4, &[0..1, 1..1000, 1000..1001]), (vec![0, 1, 999, 1000], Some(2)));
-        assert_eq!(kept(5, &[0..3, 3..3, 3..9]), (vec![0, 1, 2, 7, 8], Some(3)));
-        assert_eq!(kept(1, &[0..3]), (vec![0], Some(1)));
+        assert_eq!(kept(4, &[4]), (vec![0, 1, 2, 3], None));
+        assert_eq!(kept(4, &[1, 3, 4]), (vec![0, 1, 2, 3], None));
+        assert_eq!(kept(4, &[5]), (vec![0, 1, 3, 4], Some(2)));
+        assert_eq!(kept(4, &[1, 1000, 1001]), (vec![0, 1, 999, 1000], Some(2)));
+        assert_eq!(kept(5, &[3, 3, 9]), (vec![0, 1, 2, 7, 8], Some(3)));
+        assert_eq!(kept(1, &[3]), (vec![0], Some(1)));
         assert_eq!(kept(4, &[]), (vec![], None));
     }
 }

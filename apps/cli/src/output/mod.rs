@@ -138,7 +138,7 @@ impl Display {
         }
         let format = if self.expanded { Format::Line } else { self.format };
         ResultWriter::Lines(match format {
-            Format::Table => return ResultWriter::Table(table::TableWriter::new(self, schema)),
+            Format::Table => return ResultWriter::Table(Box::new(table::TableWriter::new(self, schema))),
             Format::Csv => LineWriter::new(Delimited::quoted(self, schema, ",")),
             Format::Tabs => LineWriter::new(Delimited::quoted(self, schema, "\t")),
             Format::List => LineWriter::new(Delimited::bare(self, schema, "|")),
@@ -165,7 +165,7 @@ impl Display {
 #[derive(Debug)]
 pub enum ResultWriter {
     /// [`Format::Table`].
-    Table(table::TableWriter),
+    Table(Box<table::TableWriter>),
     /// All others.
     Lines(LineWriter),
     /// A plan, whose lines are no rows to be counted.
