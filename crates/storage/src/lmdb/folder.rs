@@ -134,12 +134,9 @@ impl WriterLock {
         match patiently(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let holder = match system::lock_holder(&file) {
-                    Some(process) => format!("process {process}"),
-                    None => "another process".to_owned(),
-                };
+                let number = system::lock_holder(&file).map_or_else(String::new, |process| format!(" ({process})"));
                 return Err(Error::Locked(format!(
-                    "database {} is open for writing in {holder}; end that, or open the database for reading only (--read-only)",
+                    "database {} is open for writing in another process{number}; end that, or open the database for reading only (--read-only)",
                     database.display()
                 )));
             }
