@@ -525,7 +525,10 @@ mod tests {
         let refused = WriterLock::take(folder.path()).unwrap_err().to_string();
         // The system tells where the folder is its own file system's, not laid over another.
         let holders = [format!("another process ({});", std::process::id()), "another process;".to_owned()];
-        assert!(holders.iter().any(|holder| refused.contains(&format!("is open for writing in {holder}"))), "{refused}");
+        assert!(
+            holders.iter().any(|holder| refused.contains(&format!("is open for writing in {holder}"))),
+            "{refused}"
+        );
         // What a process has of it that was being started meanwhile.
         let inherited = lock.file.try_clone().unwrap();
         drop(lock);
