@@ -65,6 +65,6 @@ fn who_writes_is_named_where_the_system_tells() {
     place.good(&["db", "-c", "CREATE TABLE t AS SELECT 7 AS a"], "");
     let _writer = gingham::Database::open(place.path().join("db")).expect("this process writes");
     let run = place.run(&["db", "-c", "DELETE FROM t"], "");
-    let holder = format!("in process {};", std::process::id());
+    let holder = format!("in another process ({});", std::process::id());
     assert!(run.err.contains(&holder) || run.err.contains("in another process;"), "{run:?}");
 }

@@ -10,9 +10,9 @@ pub enum Wanted {
     Nothing,
     /// Commands that begin with a dot or a backslash.
     Commands,
-    /// Files; whether their names stand in a quote that is open, and whether they need one around them.
+    /// Files.
     Files {
-        /// The quote before the name.
+        /// The quote that stands open before the name.
         quote: Option<char>,
     },
     /// One of these words.

@@ -134,12 +134,9 @@ impl WriterLock {
         match patiently(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let holder = match system::lock_holder(&file) {
-                    Some(process) => format!("process {process}"),
-                    None => "another process".to_owned(),
-                };
+                let number = system::lock_holder(&file).map_or_else(String::new, |process| format!(" ({process})"));
                 return Err(Error::Locked(format!(
-                    "database {} is open for writing in {holder}; end that, or open the database for reading only (--read-only)",
+                    "database {} is open for writing in another process{number}; end that, or open the database for reading only (--read-only)",
                     database.display()
                 )));
             }
@@ -527,9 +524,9 @@ mod tests {
         assert!(is_live(folder.path()));
         let refused = WriterLock::take(folder.path()).unwrap_err().to_string();
         // The system tells where the folder is its own file system's, not laid over another.
-        let holders = [format!("process {}", std::process::id()), "another process".to_owned()];
+        let holders = [format!("another process ({});", std::process::id()), "another process;".to_owned()];
         assert!(
-            holders.iter().any(|holder| refused.contains(&format!("is open for writing in {holder};"))),
+            holders.iter().any(|holder| refused.contains(&format!("is open for writing in {holder}"))),
             "{refused}"
         );
         // What a process has of it that was being started meanwhile.
