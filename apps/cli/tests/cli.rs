@@ -19,20 +19,15 @@ struct Run {
 }
 
 /// What was told on standard error besides that a database is new.
-fn without_notice(err: String) -> String {
-    match err.split_once('\n') {
-        Some((first, rest)) if first.starts_with("made a new database at ") => rest.to_owned(),
-        _ => err,
-    }
+fn without_notice(err: &str) -> String {
+    err.split_inclusive('\n').filter(|line| !line.starts_with("made a new database at ")).collect()
 }
 
 impl From<Output> for Run {
     fn from(output: Output) -> Self {
-        Self {
-            status: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).expect("UTF-8 on standard output"),
-            err: without_notice(String::from_utf8(output.stderr).expect("UTF-8 on standard error")),
-        }
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        let (out, err) = (text(output.stdout), without_notice(&text(output.stderr)));
+        Self { status: output.status.code().unwrap_or(-1), out, err }
     }
 }
 
