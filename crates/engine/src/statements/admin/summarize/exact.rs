@@ -19,7 +19,7 @@ use gingham_storage::{LogicalType, SqlState};
 pub(super) struct Exact {
     /// How many there are.
     pub(super) rows: u64,
-    /// Of each column.
+    /// What is known of each column.
     pub(super) columns: Vec<ExactColumn>,
 }
 
