@@ -3,8 +3,8 @@
 use crate::session::StatementContext;
 use crate::sql::parse::query_of;
 use crate::sql::summarize::reading;
-use crate::statements::admin::summarize::only_row;
 use crate::statements::admin::summarize::range::Range;
+use crate::statements::admin::summarize::row::only_row;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;

@@ -3,9 +3,9 @@
 
 use crate::session::StatementContext;
 use crate::statements::admin::summarize::exact::Exact;
-use crate::statements::admin::summarize::only_row;
 use crate::statements::admin::summarize::quantiles::Quantiles;
 use crate::statements::admin::summarize::range::Range;
+use crate::statements::admin::summarize::row::only_row;
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
