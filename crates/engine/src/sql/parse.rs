@@ -197,7 +197,7 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
         return Ok(Statement::AlterDesign(Box::new(alter)));
     }
     if summarize::starts(&parser.parser) {
-        let mut summarize = summarize::parse(&mut parser.parser)?;
+        let mut summarize = summarize::parse(&mut parser.parser, query_of("SELECT * FROM t")?)?;
         depth::limit(&mut summarize.query)?;
         return Ok(Statement::Summarize(Box::new(summarize)));
     }

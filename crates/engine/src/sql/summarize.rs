@@ -1,6 +1,5 @@
 //! The syntax of `SUMMARIZE t` and `SUMMARIZE SELECT …`, which the parser does not know.
 
-use crate::sql::dialect::Gingham;
 use crate::{Error, Result};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, TableFactor};
@@ -25,8 +24,8 @@ pub(crate) fn starts(parser: &Parser<'_>) -> bool {
     )
 }
 
-/// Parses the statement that [`starts`] found.
-pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Summarize> {
+/// Parses the statement that [`starts`] found; `all` is `SELECT * FROM t` of some table.
+pub(crate) fn parse(parser: &mut Parser<'_>, all: Query) -> Result<Summarize> {
     parser.next_token();
     let is_query = match &parser.peek_token_ref().token {
         Token::LParen => true,
@@ -45,8 +44,7 @@ pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Summarize> {
         TableFactor::Table { name, args: None, .. } => Some(name.clone()),
         _ => None,
     };
-    let all = Parser::new(&Gingham).try_with_sql("SELECT * FROM t").and_then(|mut parser| parser.parse_query());
-    Ok(Summarize { query: reading(*all.map_err(DataFusionError::from)?, relation)?, table })
+    Ok(Summarize { query: reading(all, relation)?, table })
 }
 
 /// The query with `relation` as the first member of its FROM.

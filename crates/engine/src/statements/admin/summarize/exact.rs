@@ -3,8 +3,8 @@
 use crate::session::StatementContext;
 use crate::sql::parse::query_of;
 use crate::sql::summarize::reading;
-use crate::statements::admin::summarize::only_row;
 use crate::statements::admin::summarize::range::Range;
+use crate::statements::admin::summarize::row::only_row;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
@@ -19,7 +19,7 @@ use gingham_storage::{LogicalType, SqlState};
 pub(super) struct Exact {
     /// How many there are.
     pub(super) rows: u64,
-    /// Of each column.
+    /// What is known of each column.
     pub(super) columns: Vec<ExactColumn>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct ExactColumn {
 
 /// A figure of a column, by the aggregate that gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Figure {
+enum ExactFigure {
     Present,
     Least,
     Greatest,
@@ -59,7 +59,7 @@ pub(super) async fn figures(
         let own = figures_of(field.data_type());
         own.iter().map(move |figure| (column, *figure))
     });
-    let figures: Vec<(usize, Figure)> = figures.collect();
+    let figures: Vec<(usize, ExactFigure)> = figures.collect();
     let computed = compute(context, query, schema, &figures, parameters.clone()).await?;
     let mut exact = Exact {
         rows: count_of(computed.column(0)),
@@ -73,7 +73,7 @@ pub(super) async fn figures(
         match column.extremes.as_ref().map(range_of).transpose()?.unwrap_or(Bounds::None) {
             Bounds::Finite(range) => column.range = Some(range),
             Bounds::Infinite => {
-                unbounded.extend([Figure::LeastFinite, Figure::GreatestFinite].map(|own| (number, own)))
+                unbounded.extend([ExactFigure::LeastFinite, ExactFigure::GreatestFinite].map(|own| (number, own)))
             }
             Bounds::None => {}
         }
@@ -92,26 +92,26 @@ pub(super) async fn figures(
 }
 
 impl ExactColumn {
-    fn note(&mut self, figure: Figure, value: &ArrayRef) {
+    fn note(&mut self, figure: ExactFigure, value: &ArrayRef) {
         let value = value.clone();
         match figure {
-            Figure::Present => self.present = count_of(&value),
-            Figure::Least => self.extremes = Some([value.clone(), value]),
-            Figure::Greatest => {
+            ExactFigure::Present => self.present = count_of(&value),
+            ExactFigure::Least => self.extremes = Some([value.clone(), value]),
+            ExactFigure::Greatest => {
                 if let Some(extremes) = &mut self.extremes {
                     extremes[1] = value;
                 }
             }
-            Figure::Mean => self.mean = Some(value),
-            Figure::Deviation => self.deviation = Some(value),
-            Figure::LeastFinite | Figure::GreatestFinite => {}
+            ExactFigure::Mean => self.mean = Some(value),
+            ExactFigure::Deviation => self.deviation = Some(value),
+            ExactFigure::LeastFinite | ExactFigure::GreatestFinite => {}
         }
     }
 }
 
 /// The figures that SQL has of a type.
-fn figures_of(data_type: &DataType) -> &'static [Figure] {
-    use Figure::{Deviation, Greatest, Least, Mean, Present};
+fn figures_of(data_type: &DataType) -> &'static [ExactFigure] {
+    use ExactFigure::{Deviation, Greatest, Least, Mean, Present};
     match data_type {
         DataType::Null => &[],
         DataType::Decimal256(..) => &[Present],
@@ -128,11 +128,11 @@ async fn compute(
     context: &StatementContext,
     query: &Query,
     schema: &Schema,
-    figures: &[(usize, Figure)],
+    figures: &[(usize, ExactFigure)],
     parameters: Option<ParamValues>,
 ) -> Result<RecordBatch> {
     let decimals = |column: usize| matches!(schema.field(column).data_type(), DataType::Decimal128(..));
-    let has_decimal_mean = figures.iter().any(|(column, figure)| *figure == Figure::Mean && decimals(*column));
+    let has_decimal_mean = figures.iter().any(|(column, figure)| *figure == ExactFigure::Mean && decimals(*column));
     let mut in_floats = false;
     loop {
         let items = figures.iter().map(|(column, figure)| {
@@ -158,20 +158,20 @@ fn name(column: usize) -> String {
 }
 
 /// The aggregate that gives a figure of a column.
-fn call(figure: Figure, column: &str, data_type: &DataType, in_floats: bool) -> String {
+fn call(figure: ExactFigure, column: &str, data_type: &DataType, in_floats: bool) -> String {
     let finite = || {
         let to = if data_type.is_floating() { "::DOUBLE" } else { "" };
         format!("FILTER (WHERE {column} > '-infinity'{to} AND {column} < 'infinity'{to})")
     };
     match figure {
-        Figure::Present => format!("count({column})"),
-        Figure::Least => format!("min({column})"),
-        Figure::Greatest => format!("max({column})"),
-        Figure::Mean if in_floats => format!("avg({column}::DOUBLE)"),
-        Figure::Mean => format!("avg({column})"),
-        Figure::Deviation => format!("stddev({column})"),
-        Figure::LeastFinite => format!("min({column}) {}", finite()),
-        Figure::GreatestFinite => format!("max({column}) {}", finite()),
+        ExactFigure::Present => format!("count({column})"),
+        ExactFigure::Least => format!("min({column})"),
+        ExactFigure::Greatest => format!("max({column})"),
+        ExactFigure::Mean if in_floats => format!("avg({column}::DOUBLE)"),
+        ExactFigure::Mean => format!("avg({column})"),
+        ExactFigure::Deviation => format!("stddev({column})"),
+        ExactFigure::LeastFinite => format!("min({column}) {}", finite()),
+        ExactFigure::GreatestFinite => format!("max({column}) {}", finite()),
     }
 }
 

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `exact` | rows, NULLs, extremes, means and deviations |
 //! | `range` | the range that bars lie in, and the bar of a value |
+//! | `row` | the row of an aggregate without groups |
 //! | `sketch` | the aggregate that estimates: distinct values, quartiles, bars |
 //! | `quantiles` | a sketch of an order |
 //! | `shown` | figures as the statement's rows |
@@ -14,24 +15,23 @@
 mod exact;
 mod quantiles;
 mod range;
+mod row;
 mod shown;
 mod sketch;
 
 pub(crate) use shown::schema;
 
+use crate::Result;
 use crate::bind::BoundQuery;
 use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored::refuse_ignored;
 use crate::sql::summarize::Summarize;
-use crate::statements::{is_view, table_reference};
 use crate::type_name::type_name;
-use crate::{Error, Result};
-use arrow::array::RecordBatch;
 use datafusion::common::ParamValues;
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::ObjectName;
-use futures::StreamExt;
+use gingham_storage::snapshot::Snapshot;
 
 /// Runs SUMMARIZE.
 pub(crate) async fn run(
@@ -57,20 +57,12 @@ pub(crate) async fn run(
 /// The types of a table's columns as it was defined, which tell a CHAR from a VARCHAR; `None` where the name is no table's.
 fn stored_types(context: &StatementContext, name: Option<&ObjectName>) -> Result<Option<Vec<String>>> {
     let Some(name) = name else { return Ok(None) };
-    let reference = table_reference(name)?;
-    if context.is_given(&reference) || is_view(context, &context.name(&reference)?) {
+    let reference = object_name_to_table_reference(name.clone(), true)?;
+    let name = context.name(&reference)?;
+    let is_view = |snapshot: &Snapshot| snapshot.views.contains_key(&name);
+    if context.is_given(&reference) || is_view(&context.snapshot) || context.temp.as_deref().is_some_and(is_view) {
         return Ok(None);
     }
     let Some(target) = context.find(&reference)? else { return Ok(None) };
     Ok(Some(target.table.definition.columns.iter().map(|column| column.logical_type.to_string()).collect()))
-}
-
-/// The only row that a plan gives.
-async fn only_row(context: &StatementContext, plan: LogicalPlan) -> Result<RecordBatch> {
-    let mut rows = context.rows(plan).await?;
-    let mut found = None;
-    while let Some(batch) = rows.next().await {
-        found = Some(batch?).filter(|batch| batch.num_rows() > 0).or(found);
-    }
-    found.ok_or_else(|| Error::Internal("an aggregate without groups gives a row".into()))
 }

@@ -8,9 +8,9 @@ pub(super) const BARS: usize = 10;
 /// The smallest and the largest value of a column that are numbers or moments, and no infinities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Range {
-    /// Of integers, decimals' digits, dates' days, times' and timestamps' units.
+    /// Integers, decimals' digits, dates' days, times' and timestamps' units.
     Whole { low: i128, high: i128 },
-    /// Of floats, as integers in their order.
+    /// Floats, as integers in their order.
     Real { low: i64, high: i64 },
 }
 

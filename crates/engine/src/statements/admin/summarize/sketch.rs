@@ -3,9 +3,9 @@
 
 use crate::session::StatementContext;
 use crate::statements::admin::summarize::exact::Exact;
-use crate::statements::admin::summarize::only_row;
 use crate::statements::admin::summarize::quantiles::Quantiles;
 use crate::statements::admin::summarize::range::Range;
+use crate::statements::admin::summarize::row::only_row;
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
@@ -58,7 +58,7 @@ pub(super) async fn estimates(context: &StatementContext, plan: LogicalPlan, exa
             let summary = bytes.as_binary_opt::<i32>().and_then(|bytes| Summary::of_bytes(bytes.value(0)));
             let Some(summary) = summary else { return Err(Error::Internal("the summary of a column".into())) };
             let quartiles = summary.quantiles.at(QUARTILES);
-            let is_known = data_type.is_null() || !matches!(Values::of(data_type)?, Values::Opaque);
+            let is_known = data_type.is_null() || !matches!(SketchedValues::of(data_type)?, SketchedValues::Opaque);
             let distinct = is_known.then(|| summary.distinct.estimate());
             Ok(Estimate { distinct, quartiles, counts: summary.counts })
         })
@@ -92,7 +92,7 @@ impl AggregateUDFImpl for ColumnSketch {
     }
 
     fn accumulator(&self, call: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
-        let values = Values::of(call.expr_fields[0].data_type())?;
+        let values = SketchedValues::of(call.expr_fields[0].data_type())?;
         Ok(Box::new(Summarizing { values, range: self.range, summary: Summary::new(self.range) }))
     }
 
@@ -103,7 +103,7 @@ impl AggregateUDFImpl for ColumnSketch {
 
 /// How the values of a type are looked at.
 #[derive(Debug)]
-enum Values {
+enum SketchedValues {
     /// As integers, which have an order where bars could be.
     Whole(LogicalType, bool),
     Real,
@@ -115,7 +115,7 @@ enum Values {
     Opaque,
 }
 
-impl Values {
+impl SketchedValues {
     /// Whether they have quartiles.
     fn have_order(&self) -> bool {
         matches!(self, Self::Whole(_, true) | Self::Real)
@@ -144,7 +144,7 @@ impl Values {
 /// A summary of values that arrive.
 #[derive(Debug)]
 struct Summarizing {
-    values: Values,
+    values: SketchedValues,
     range: Option<Range>,
     summary: Summary,
 }
@@ -154,7 +154,7 @@ impl Accumulator for Summarizing {
         let Self { values: kind, range, summary } = self;
         let array = &values[0];
         match kind {
-            Values::Whole(logical_type, has_order) => {
+            SketchedValues::Whole(logical_type, has_order) => {
                 let integers = integers_of_array(&cast(array, &logical_type.to_arrow())?).map_err(Error::from)?;
                 for value in integers.into_iter().flatten() {
                     summary.distinct.insert(hash_integer(value));
@@ -164,7 +164,7 @@ impl Accumulator for Summarizing {
                     }
                 }
             }
-            Values::Real => {
+            SketchedValues::Real => {
                 let floats = cast(array, &DataType::Float64)?;
                 for value in floats.as_primitive::<Float64Type>().iter().flatten() {
                     // One zero, and one NaN behind all numbers.
@@ -174,22 +174,22 @@ impl Accumulator for Summarizing {
                     summary.count(range.and_then(|range| range.bar_of_real(value)));
                 }
             }
-            Values::Texts => {
+            SketchedValues::Texts => {
                 let texts = cast(array, &DataType::Utf8View)?;
                 let hashes = texts.as_string_view().iter().flatten().map(|text| hash_bytes(text.as_bytes()));
                 hashes.for_each(|hash| summary.distinct.insert(hash));
             }
-            Values::Bytes => {
+            SketchedValues::Bytes => {
                 let bytes = cast(array, &DataType::BinaryView)?;
                 let hashes = bytes.as_binary_view().iter().flatten().map(hash_bytes);
                 hashes.for_each(|hash| summary.distinct.insert(hash));
             }
-            Values::Rows(converter) => {
+            SketchedValues::Rows(converter) => {
                 let rows = converter.convert_columns(&[Arc::clone(array)])?;
                 let present = (0..array.len()).filter(|row| array.is_valid(*row));
                 present.for_each(|row| summary.distinct.insert(hash_bytes(rows.row(row).as_ref())));
             }
-            Values::Opaque => {}
+            SketchedValues::Opaque => {}
         }
         Ok(())
     }
