@@ -6,6 +6,11 @@ use place::Place;
 
 const CSV: [&str; 3] = ["db", "--format", "csv"];
 
+/// What a file of the place has.
+fn read(place: &Place, name: &str) -> String {
+    std::fs::read_to_string(place.path().join(name)).expect("a file")
+}
+
 #[test]
 fn they_work_wherever_statements_do() {
     let place = Place::new();
@@ -77,9 +82,9 @@ fn results_go_to_files_and_commands() {
         .output |tr a-z A-Z > c.txt\nSELECT 'x' AS x;\n\\o\n.once copied.csv\nCOPY (SELECT 4 AS n) TO STDOUT;\nSELECT 5 AS n;\n\
         .once names.txt\n.print Anna\n.print Bob\n";
     assert_eq!(place.good(&[], script), "n\n3\nn\n5\nBob\n");
-    assert_eq!((place.read("a b.csv"), place.read("b.csv")), ("n\n1\n".into(), "n\n2\n".into()));
-    assert_eq!((place.read("c.txt"), place.read("copied.csv")), ("X\nX\n".into(), "n\n4\n".into()));
-    assert_eq!(place.read("names.txt"), "Anna\n");
+    assert_eq!((read(&place, "a b.csv"), read(&place, "b.csv")), ("n\n1\n".into(), "n\n2\n".into()));
+    assert_eq!((read(&place, "c.txt"), read(&place, "copied.csv")), ("X\nX\n".into(), "n\n4\n".into()));
+    assert_eq!(read(&place, "names.txt"), "Anna\n");
     let run = place.run(&["-c", ".output /nowhere/a.txt"], "");
     assert!(run.status == 1 && run.err.contains("can't write /nowhere/a.txt"), "{run:?}");
 }
@@ -91,7 +96,7 @@ fn the_shell_and_folders() {
     place.file("sub/a.csv", "n\n7\n");
     let script = ".mode csv\n.cd sub\nSELECT * FROM 'a.csv';\n.shell cat a.csv\n\\! echo from psql\n\\!echo again\n.once out.txt\n.system echo told\n";
     assert_eq!(place.good(&[], script), "n\n7\nn\n7\nfrom psql\nagain\n");
-    assert_eq!(place.read("sub/out.txt"), "told\n");
+    assert_eq!(read(&place, "sub/out.txt"), "told\n");
 }
 
 #[test]
@@ -116,7 +121,7 @@ fn copy_takes_names_without_quotes() {
         \\copy (SELECT b, a FROM t ORDER BY a DESC) TO out.csv (FORMAT csv, HEADER true)\n\\copy t FROM stdin\n3,z\n\\.\n\
         \\copy (SELECT count(*) AS n FROM t) TO stdout\n";
     assert_eq!(place.good(&CSV, script), "n\n3\n");
-    assert_eq!(place.read("out.csv"), "b,a\ny,2\nx,1\n");
+    assert_eq!(read(&place, "out.csv"), "b,a\ny,2\nx,1\n");
 }
 
 #[test]

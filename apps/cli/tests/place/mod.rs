@@ -38,11 +38,6 @@ impl Place {
         std::fs::write(self.path().join(name), text).expect("a file");
     }
 
-    /// Reads a file.
-    pub fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path().join(name)).expect("a file")
-    }
-
     /// Runs the command with an input.
     pub fn run(&self, arguments: &[&str], input: &str) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gingham"));
