@@ -62,7 +62,7 @@ pub(crate) struct ExplainedStatement {
 pub(crate) struct ExplainedRun {
     /// The time from the start of its plan to the end of its rows.
     pub(crate) running: Duration,
-    /// Of that, the time that pipelines were compiled; other threads may have run them meanwhile.
+    /// The time that pipelines were compiled, which lies within it; other threads may have run them meanwhile.
     pub(crate) compiling: Duration,
     /// Bytes of memory that its operators held at most, all together.
     pub(crate) memory: usize,

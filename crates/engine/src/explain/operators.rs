@@ -44,7 +44,7 @@ pub(crate) struct PlanReader {
 }
 
 impl PlanReader {
-    /// Of plans that leave operators to DataFusion, and have run or not.
+    /// A reader of plans that leave operators to DataFusion, and have run or not.
     pub(crate) fn new(left: &[Fallback], has_run: bool, is_verbose: bool) -> Self {
         Self { left: left.to_vec(), has_run, is_verbose, shared: Vec::new(), aggregates: Vec::new() }
     }

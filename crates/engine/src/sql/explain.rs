@@ -1,23 +1,12 @@
 //! The grammar of EXPLAIN: PostgreSQL's spellings, `EXPLAIN ANALYZE …` and `EXPLAIN (ANALYZE, FORMAT json) …`, of any statement. The
 //! formats that are DataFusion's own (indent, pgjson, graphviz) are left to its parser.
 
-use crate::sql::parse::{Statement, parse_one};
 use crate::{Error, Result};
-use datafusion::sql::parser::DFParser;
 use datafusion::sql::sqlparser::ast::{Expr, UtilityOption};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use gingham_storage::SqlState;
-
-/// EXPLAIN of a statement.
-#[derive(Debug, Clone)]
-pub(crate) struct Explain {
-    /// What is told.
-    pub(crate) options: ExplainOptions,
-    /// The statement that is explained.
-    pub(crate) statement: Statement,
-}
 
 /// How a plan is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +102,8 @@ pub(crate) fn starts(parser: &Parser<'_>) -> bool {
     word(at) != "format" || !OF_DATAFUSION.contains(&word(at + 1).as_str())
 }
 
-/// Parses the statement that [`starts`] found.
-pub(crate) fn parse(parser: &mut DFParser<'_>) -> Result<Statement> {
-    let sql = &mut parser.parser;
+/// Parses what stands before the statement of an EXPLAIN that [`starts`] found.
+pub(crate) fn parse(sql: &mut Parser<'_>) -> Result<ExplainOptions> {
     sql.next_token();
     let mut options = ExplainOptions::default();
     if sql.peek_token_ref().token == Token::LParen && !starts_query(&sql.peek_nth_token_ref(1).token) {
@@ -129,14 +117,10 @@ pub(crate) fn parse(parser: &mut DFParser<'_>) -> Result<Statement> {
             options.format = format(&sql.next_token().to_string())?;
         }
     }
-    if starts(&parser.parser) {
+    if starts(sql) {
         return Err(wrong("EXPLAIN of EXPLAIN makes no sense".to_owned()));
     }
-    let statement = parse_one(parser)?;
-    if let Statement::Refused(_) = statement {
-        return Ok(statement);
-    }
-    Ok(Statement::Explain(Box::new(Explain { options, statement })))
+    Ok(options)
 }
 
 /// Whether a bracket opens a query, as in `EXPLAIN (SELECT 1)`.
@@ -210,13 +194,17 @@ fn wrong(text: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::parse::parse_single;
+    use crate::sql::dialect::Gingham;
+    use crate::sql::tokens::Tokens;
+
+    /// The options of an EXPLAIN; `None` for DataFusion's.
+    fn read(sql: &str) -> Result<Option<ExplainOptions>> {
+        let mut parser = Parser::new(&Gingham).with_tokens_with_locations(Tokens::of(sql)?.tokens);
+        if starts(&parser) { parse(&mut parser).map(Some) } else { Ok(None) }
+    }
 
     fn options(sql: &str) -> ExplainOptions {
-        match parse_single(sql).unwrap_or_else(|error| panic!("{sql}: {error}")) {
-            Statement::Explain(explain) => explain.options,
-            other => panic!("{sql} is {other:?}"),
-        }
+        read(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).unwrap_or_else(|| panic!("{sql} is DataFusion's"))
     }
 
     #[test]
@@ -261,7 +249,7 @@ mod tests {
             "EXPLAIN (ANALYZE, FORMAT pgjson) SELECT 1",
             "EXPLAIN ANALYZE VERBOSE FORMAT indent SELECT 1",
         ] {
-            assert!(matches!(parse_single(sql), Ok(Statement::Sql(_))), "{sql}");
+            assert!(read(sql).expect(sql).is_none(), "{sql}");
         }
     }
 
@@ -275,7 +263,7 @@ mod tests {
             ("EXPLAIN EXPLAIN SELECT 1", "EXPLAIN of EXPLAIN makes no sense"),
         ];
         for (sql, expected) in cases {
-            let error = parse_single(sql).expect_err(sql).to_string();
+            let error = read(sql).expect_err(sql).to_string();
             assert!(error.contains(expected), "{sql}: {error}");
         }
     }

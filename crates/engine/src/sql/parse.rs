@@ -7,7 +7,7 @@ use crate::sql::copy;
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::dialect::Gingham;
 use crate::sql::explain;
-use crate::sql::explain::Explain;
+use crate::sql::explain::ExplainOptions;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::places::position;
 use crate::sql::split::without_mark;
@@ -24,6 +24,15 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token};
 use gingham_storage::panics::guarded;
 use gingham_storage::{Position, Problem, SqlState};
 use std::fmt;
+
+/// EXPLAIN of a statement.
+#[derive(Debug, Clone)]
+pub(crate) struct Explain {
+    /// What is told.
+    pub(crate) options: ExplainOptions,
+    /// The statement that is explained.
+    pub(crate) statement: Statement,
+}
 
 /// A parsed statement.
 #[derive(Debug, Clone)]
@@ -190,7 +199,11 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
         return copy::parse(&mut parser.parser);
     }
     if explain::starts(&parser.parser) {
-        return explain::parse(parser);
+        let options = explain::parse(&mut parser.parser)?;
+        return Ok(match parse_one(parser)? {
+            Statement::Refused(error) => Statement::Refused(error),
+            statement => Statement::Explain(Box::new(Explain { options, statement })),
+        });
     }
     if alter_design::starts(&parser.parser) {
         let alter = alter_design::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;

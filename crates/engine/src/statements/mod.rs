@@ -34,6 +34,7 @@ use crate::session::system_tables;
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
+use crate::statements::admin::explain::ExplainedStart;
 use crate::statements::admin::{
     describe, explain, explain_indent, prepare, settings, show_create, summarize, transaction, vacuum,
 };
@@ -66,7 +67,12 @@ pub(crate) async fn run(
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
         Statement::CopyOut(_) => return Err(transfer::run::without_stream("COPY … TO STDOUT", "copy_out")),
-        Statement::Explain(statement) => return explain::run(context, *statement, parameters).await,
+        Statement::Explain(explain) => {
+            let start = ExplainedStart::new(context, explain.options, &explain.statement)?;
+            let statement = explain::runnable(explain.statement)?;
+            let ended = Box::pin(run(&start.context, statement, parameters)).await;
+            return start.told(ended).await;
+        }
         Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
         Statement::Summarize(own) => return summarize::run(context, *own, parameters).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),

@@ -120,7 +120,7 @@ mod tests {
             let batches = connection.query(&sql).unwrap().collect_batches().unwrap();
             assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), rows, "{condition}");
         }
-        let plan = "EXPLAIN SELECT d FROM t WHERE d < DATE '2023-01-02' + INTERVAL '1 year'";
+        let plan = "EXPLAIN FORMAT indent SELECT d FROM t WHERE d < DATE '2023-01-02' + INTERVAL '1 year'";
         let batch = connection.query(plan).unwrap().collect_batches().unwrap().remove(0);
         let plan = arrow::util::display::array_value_to_string(batch.column(1), 1).unwrap();
         assert!(plan.contains("d < Date32(\"2024-01-02\")"), "{plan}");

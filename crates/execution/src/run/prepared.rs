@@ -97,7 +97,7 @@ pub struct Report {
     pub code_bytes: usize,
     /// Time that compiling took, of this run and earlier ones.
     pub compile_time: Duration,
-    /// Of that, the time of this run: threads that ran the query meanwhile did not wait for it.
+    /// The part of it that was this run's: threads that ran the query meanwhile did not wait for it.
     pub compiled_now: Duration,
     /// Bytes of memory that the query held at most, as far as who runs it says so.
     pub memory: usize,

@@ -31,7 +31,7 @@ use gingham_storage::scan::TableScan;
 use gingham_storage::{IntegerSet, Predicate, ValueClass};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What a pipeline left.
 #[derive(Debug, Clone, Default)]
@@ -87,8 +87,6 @@ struct PipelineExecution {
     run: Arc<QueryExecution>,
     number: usize,
     start: Instant,
-    /// Time that earlier runs spent on compiling its code.
-    compiled_before: Duration,
     course: PipelineContext,
     morsels: Morsels,
     /// By build side whose keys its scan looks for, how many these are.
@@ -379,7 +377,6 @@ impl PipelineExecution {
         let likely = (rows as f64 * share) as u64;
         let given = PipelineInputs { source, rows, likely, builds: given, parameters, stages, predicate };
         let PlannedPipeline { plan: ready, code } = run.ready(number, given)?;
-        let compiled_before = code.spent().time;
         let enough = run.enough(number).filter(|_| matches!(ready.end, PipelineEnd::Rows { .. }));
         let count = if none_goes_on || enough == Some(0) { 0 } else { morsels.count() };
         let part = run.given.morsels.clone().filter(|_| number == 0).unwrap_or(0..count);
@@ -396,6 +393,7 @@ impl PipelineExecution {
         let course = PipelineContext {
             functions,
             ready,
+            compiled_before: code.spent().time,
             code,
             builds,
             marks,
@@ -422,21 +420,7 @@ impl PipelineExecution {
             (Some(best), Morsels::Scan { scan, .. }) => best.order(scan),
             _ => None,
         };
-        Ok(Self {
-            run,
-            number,
-            start,
-            compiled_before,
-            course,
-            morsels,
-            looked_for,
-            next,
-            enough,
-            best,
-            order,
-            workers,
-            failure,
-        })
+        Ok(Self { run, number, start, course, morsels, looked_for, next, enough, best, order, workers, failure })
     }
 
     fn morsel(&self, morsel: usize, flow: &mut PipelineWorker) -> Result<()> {
@@ -572,7 +556,7 @@ impl PipelineExecution {
         report.loops += spent.loops;
         report.code_bytes += spent.bytes;
         report.compile_time += spent.time;
-        report.compiled_now += spent.time.saturating_sub(self.compiled_before);
+        report.compiled_now += spent.time.saturating_sub(self.course.compiled_before);
     }
 }
 

@@ -22,12 +22,15 @@ use gingham_kernels::key_table::Resume;
 use gingham_storage::model::ColumnView;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// What all threads of a pipeline share.
 pub(crate) struct PipelineContext {
     pub(crate) ready: Arc<PipelinePlan>,
     /// The code of its stages.
     pub(crate) code: Arc<CodeCache>,
+    /// Time that earlier runs spent on compiling it.
+    pub(crate) compiled_before: Duration,
     /// By level: what it probes, and the rows that a match is one of.
     pub(crate) builds: Vec<(Arc<JoinTable>, Arc<Relation>)>,
     /// By level what a mark join adds.

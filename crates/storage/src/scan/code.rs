@@ -222,3 +222,14 @@ fn intersect_ranges(parts: Vec<CodePredicate>) -> Option<Vec<CodePredicate>> {
     }
     Some(merged)
 }
+
+/// A part of a predicate that is evaluated on codes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartOnCodes {
+    /// The column that it is about.
+    pub column: String,
+    /// The share of records that it was expected to let through, from 0 to 1.
+    pub expected: f64,
+    /// The share that it was seen to let through.
+    pub seen: Option<f64>,
+}

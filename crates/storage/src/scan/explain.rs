@@ -1,22 +1,11 @@
 //! The order and way of a scan's predicate, as EXPLAIN shows them: what was expected of each part, and what was seen.
 
 use crate::scan::TableScan;
-use crate::scan::code::{CodePredicate, Junction, Leaf};
+use crate::scan::code::{CodePredicate, Junction, Leaf, PartOnCodes};
 use crate::scan::observe::Arranged;
 use crate::scan::prune::Verdict;
 use gingham_kernels::packing::{Connective, Way};
 use std::fmt::Write;
-
-/// A part of a predicate that is evaluated on codes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PartOnCodes {
-    /// The column that it is about.
-    pub column: String,
-    /// The share of records that it was expected to let through, from 0 to 1.
-    pub expected: f64,
-    /// The share that it was seen to let through.
-    pub seen: Option<f64>,
-}
 
 impl TableScan {
     /// The parts of the predicate in the order in which they are evaluated now, with the share of records that each is

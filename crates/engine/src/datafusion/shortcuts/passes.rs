@@ -175,7 +175,7 @@ mod tests {
             )
             .unwrap();
         connection.execute(&format!("SET datafusion.optimizer.max_passes = {passes}")).unwrap();
-        let batches = connection.query(&format!("EXPLAIN {sql}")).unwrap().collect_batches().unwrap();
+        let batches = connection.query(&format!("EXPLAIN FORMAT indent {sql}")).unwrap().collect_batches().unwrap();
         array_value_to_string(batches[0].column(1), 0).unwrap()
     }
 

@@ -147,7 +147,7 @@ mod tests {
         let rows = "SELECT named_struct('a', value, 'b', 2 * value) AS s FROM generate_series(1, 3)";
         connection.execute(&format!("COPY ({rows}) TO '{}'", file.display())).unwrap();
         let sql = sql.replace("FILE", &format!("'{}'", file.display()));
-        let plan = connection.query(&format!("EXPLAIN {sql}")).unwrap().collect_batches().unwrap();
+        let plan = connection.query(&format!("EXPLAIN FORMAT indent {sql}")).unwrap().collect_batches().unwrap();
         let plan = array_value_to_string(plan[0].column(1), 0).unwrap();
         (plan, connection.execute(&sql).unwrap() as usize)
     }

@@ -3,15 +3,15 @@
 //! The statement goes its usual way, as far as its plan when it is not to run ([`Until`]); so what is told is what would be done.
 
 use crate::explain::{self, ExplainedRun, ExplainedStatement, PlanNode, PlanReader};
-use crate::session::{Outcome, PlanningTimes, Settings, StatementContext, Until};
+use crate::session::{Explaining, Outcome, PlanNotes, PlanningTimes, Settings, StatementContext, Until};
 use crate::sql::copy::CopyPlace;
-use crate::sql::explain::Explain;
+use crate::sql::explain::ExplainOptions;
 use crate::sql::ignored::apart;
-use crate::statements::admin::describe::rows;
-use crate::statements::{Statement, all_of};
+use crate::sql::parse::{Statement, all_of};
 use crate::{Error, Result};
+use arrow::array::{RecordBatch, StringViewArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::ParamValues;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::{CopyToSource, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{FromTable, Statement as Sql, TableObject};
 use futures::StreamExt;
@@ -23,67 +23,89 @@ pub(crate) fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("plan", DataType::Utf8View, true)]))
 }
 
-/// Runs EXPLAIN.
-pub(crate) async fn run(
-    context: &StatementContext,
-    explain: Explain,
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
-    let Explain { options, statement } = explain;
-    let kind = ExplainedKind::of(&statement)?;
-    let (noting, notes) = context.noting();
-    let until = match kind {
-        _ if options.analyze => Until::End,
-        // Clauses that find nothing change nothing.
-        ExplainedKind::Change { has_clauses: true, .. } => Until::AllPlans,
-        _ => Until::FirstPlan,
-    };
-    let (own, explaining) = noting.explained(until);
-    let (begun, before) = (Instant::now(), context.watch.times());
-    let given = match run_statement(&own, statement, parameters).await {
-        Err(_) if explaining.has_ended() => None,
-        given => given?,
-    };
-    let taken = begun.elapsed();
-    let times = context.watch.times();
-    let planned = |times: PlanningTimes| times.logical + times.optimize + times.physical;
-    let now = planned(times).saturating_sub(planned(before));
-    let mut reader = PlanReader::new(&own.settings().fallbacks.all(), options.analyze, options.verbose);
-    let plans = explaining.plans().iter().map(|plan| reader.tree(plan)).collect();
-    let seen = given.filter(|_| options.analyze).and_then(|rows| usize::try_from(rows).ok());
-    let node = kind.over(plans);
-    let plan = PlanNode { rows: node.rows.or(seen), ..node };
-    let run = options.analyze.then(|| ExplainedRun {
-        running: taken.saturating_sub(now),
-        compiling: times.compile,
-        memory: explaining.most_memory(),
-    });
-    let settings = if options.settings { changed_settings(&own.settings()) } else { Vec::new() };
-    let code = notes.take().into_iter().filter(|(name, _)| name.starts_with("code_of_pipeline"));
-    let code = code.map(|(name, text)| (name.replace('_', " "), text)).collect();
-    let statement = ExplainedStatement { plan, planning: times.parse + now, run, settings, code };
-    let lines = explain::lines(statement, &options, own.settings().explain_width);
-    rows(["plan"], &lines.into_iter().map(|line| [Some(line)]).collect::<Vec<_>>())
+/// A statement that is explained: it is run in `context`, and what comes of it is told.
+pub(crate) struct ExplainedStart {
+    /// Where the statement runs, or goes as far as its plan.
+    pub(crate) context: StatementContext,
+    options: ExplainOptions,
+    kind: ExplainedKind,
+    explaining: Arc<Explaining>,
+    notes: Arc<PlanNotes>,
+    begun: Instant,
+    /// What was planned before it.
+    before: PlanningTimes,
 }
 
-/// Runs the statement to its end. Gives the records that it changed, or the rows that it gave.
-async fn run_statement(
-    context: &StatementContext,
-    statement: Statement,
-    parameters: Option<ParamValues>,
-) -> Result<Option<u64>> {
-    let statement = match statement {
-        // Rows for a stream go nowhere.
-        Statement::CopyOut(copy) => {
-            let query = match copy.source {
-                CopyToSource::Query(query) => *query,
-                CopyToSource::Relation(name) => all_of(&name)?,
-            };
-            Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query))))))
-        }
-        other => other,
+impl ExplainedStart {
+    /// Begins to explain a statement. Fails for one that has no plan.
+    pub(crate) fn new(context: &StatementContext, options: ExplainOptions, statement: &Statement) -> Result<Self> {
+        let kind = ExplainedKind::of(statement)?;
+        let (noting, notes) = context.noting();
+        let until = match kind {
+            _ if options.analyze => Until::End,
+            // Clauses that find nothing change nothing.
+            ExplainedKind::Change { has_clauses: true, .. } => Until::AllPlans,
+            _ => Until::FirstPlan,
+        };
+        let (own, explaining) = noting.explained(until);
+        let before = context.watch.times();
+        Ok(Self { context: own, options, kind, explaining, notes, begun: Instant::now(), before })
+    }
+
+    /// Tells of the statement, which ended so.
+    pub(crate) async fn told(self, ended: Result<Outcome>) -> Result<Outcome> {
+        let given = match ended {
+            Err(_) if self.explaining.has_ended() => None,
+            ended => given(ended?).await?,
+        };
+        let taken = self.begun.elapsed();
+        let Self { context, options, kind, explaining, notes, before, .. } = self;
+        let settings = context.settings();
+        let times = context.watch.times();
+        let planned = |times: PlanningTimes| times.logical + times.optimize + times.physical;
+        let now = planned(times).saturating_sub(planned(before));
+        let mut reader = PlanReader::new(&settings.fallbacks.all(), options.analyze, options.verbose);
+        let plans = explaining.plans().iter().map(|plan| reader.tree(plan)).collect();
+        let seen = given.filter(|_| options.analyze).and_then(|rows| usize::try_from(rows).ok());
+        let node = kind.over(plans);
+        let plan = PlanNode { rows: node.rows.or(seen), ..node };
+        let run = options.analyze.then(|| ExplainedRun {
+            running: taken.saturating_sub(now),
+            compiling: times.compile,
+            memory: explaining.most_memory(),
+        });
+        let code = notes.take().into_iter().filter(|(name, _)| name.starts_with("code_of_pipeline"));
+        let statement = ExplainedStatement {
+            plan,
+            planning: times.parse + now,
+            run,
+            settings: if options.settings { changed_settings(&settings) } else { Vec::new() },
+            code: code.map(|(name, text)| (name.replace('_', " "), text)).collect(),
+        };
+        lines(&explain::lines(statement, &options, settings.explain_width))
+    }
+}
+
+/// Lines as rows.
+fn lines(lines: &[String]) -> Result<Outcome> {
+    let lines: StringViewArray = lines.iter().map(Some).collect();
+    let batch = RecordBatch::try_new(schema(), vec![Arc::new(lines)])?;
+    Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema(), futures::stream::iter([Ok(batch)])))))
+}
+
+/// The statement that is run to explain one: rows for a stream go nowhere.
+pub(crate) fn runnable(statement: Statement) -> Result<Statement> {
+    let Statement::CopyOut(copy) = statement else { return Ok(statement) };
+    let query = match copy.source {
+        CopyToSource::Query(query) => *query,
+        CopyToSource::Relation(name) => all_of(&name)?,
     };
-    match Box::pin(crate::statements::run(context, statement, parameters)).await? {
+    Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))))))
+}
+
+/// The records that a statement changed, or the rows that it gave, all of which are taken.
+async fn given(outcome: Outcome) -> Result<Option<u64>> {
+    match outcome {
         Outcome::Rows(mut rows) => {
             let mut number = 0;
             while let Some(batch) = rows.next().await {

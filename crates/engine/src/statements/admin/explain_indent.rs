@@ -7,6 +7,7 @@ use crate::{Error, Result};
 use arrow::array::{RecordBatch, StringArray};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::ParamValues;
+use datafusion::common::format::ExplainFormat;
 use datafusion::logical_expr::{Analyze, Explain, LogicalPlan, PlanType, ToStringifiedPlan};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::{ExplainStatement, Statement as DataFusionStatement};
@@ -27,6 +28,9 @@ pub(crate) async fn run(
         },
         other => return Err(refusal(&other.to_string())),
     }
+    // DataFusion takes VERBOSE without the format's name alone, which is this one then.
+    let is_indent = statement.options.format == Some(ExplainFormat::Indent);
+    statement.options.format = statement.options.format.filter(|_| !(is_indent && statement.options.verbose));
     let (context, notes) = context.noting();
     let plan = explained(&context, statement, parameters).await?;
     let rows = context.rows(plan).await?;
