@@ -278,7 +278,7 @@ fn tables_that_tell_nothing_are_passed_over() {
     advice.tables[0].designs.truncate(1);
     advice.tables[0].proposed = 0;
     let text = advice.to_string();
-    assert!(text.contains("nothing was compared: no other design was measured"), "{text}");
+    assert!(text.contains("Nothing was compared: no other design was measured"), "{text}");
     assert!(text.contains("answers not compared: line 2") && text.contains("only rows counted: line 3"), "{text}");
     asked.tables = vec![TableName { schema: "public".into(), table: "unused".into() }];
     let advice = advise(&database, &asked, &(), &Stop::default()).expect("advice");
