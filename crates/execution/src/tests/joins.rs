@@ -240,6 +240,7 @@ pub(super) fn run(
     let (marks, isa) = (vec![Relation::marks(BUILD)?; joins.len()], Isa::best());
     let (memory, stopped) = (Arc::new(Unlimited), Arc::default());
     let course = PipelineContext {
+        compiled_before: std::time::Duration::ZERO,
         functions: Vec::new(),
         ready,
         code,
