@@ -96,20 +96,51 @@ fn help(runner: &mut Runner, call: &Call<'_>) -> Result<Next, Failure> {
     Ok(Next::GoOn)
 }
 
-/// The commands whose names are wanted, a line each.
+/// Columns of text that help takes at most, and those before what is said of a command.
+const HELP_COLUMNS: (usize, usize) = (80, 25);
+
+/// The commands whose names are wanted, with what is said of each.
 pub(super) fn list(is_wanted: impl Fn(&str) -> bool) -> String {
-    let lines = all().filter(|command| is_wanted(command.name)).map(|command| {
+    let (columns, before) = HELP_COLUMNS;
+    let mut lines = Vec::new();
+    for command in all().filter(|command| is_wanted(command.name)) {
         let use_of = format!("{} {}", command.name, command.argument);
-        format!("{use_of:24} {}", command.help)
-    });
-    let mut lines: Vec<String> = lines.collect();
-    lines.push(match is_wanted(".") {
-        true => "Of psql's commands there are some, too: \\? lists them. Anything else is SQL and ends with ';'. At the prompt, \
-             Tab completes\nnames, Up finds what began as this line does, Ctrl-R searches, and Ctrl-C cancels a statement or clears the line."
-            .to_owned(),
-        false => ".help lists the others.".to_owned(),
-    });
+        // A long one has a line of its own.
+        let mut first = format!("{:before$}", use_of.trim_end());
+        if first.len() > before {
+            lines.push(std::mem::take(&mut first));
+        }
+        for text in wrapped(command.help, columns - before) {
+            lines.push(format!("{first:before$}{text}"));
+            first.clear();
+        }
+    }
+    let rest = match is_wanted(".") {
+        true => {
+            "Of psql's commands there are some, too: \\? lists them. Anything else is SQL and ends with ';'. At the prompt, Tab \
+             completes names, Up finds what began as this line does, Ctrl-R searches, and Ctrl-C cancels a statement or \
+             clears the line."
+        }
+        false => ".help lists the others.",
+    };
+    lines.extend(wrapped(rest, columns));
     lines.join("\n")
+}
+
+/// A text in lines of at most so many characters, cut at blanks.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + 1 + word.len() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// `.read FILE`, and psql's `\i`.
@@ -174,5 +205,7 @@ mod tests {
     fn help_names_every_command() {
         let (dots, slashes) = (list(|name| name.starts_with('.')), list(|name| name.starts_with('\\')));
         assert!(all().all(|command| dots.contains(command.name) || slashes.contains(command.name)));
+        let widest = dots.lines().chain(slashes.lines()).max_by_key(|line| line.chars().count());
+        assert!(widest.is_some_and(|line| line.chars().count() <= HELP_COLUMNS.0), "{widest:?}");
     }
 }
