@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+use unicode_width::UnicodeWidthStr;
 
 /// How long an answer may take on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,11 +26,12 @@ struct Terminal {
 impl Terminal {
     /// Starts the command in a folder, which is its user's.
     fn start(folder: &Path, arguments: &[&str]) -> Self {
-        Self::start_with(folder, arguments, &[])
+        Self::start_with(folder, arguments, &[], 100)
     }
 
-    fn start_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let size = Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    /// Starts it under variables of the environment, on a terminal of so many columns.
+    fn start_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)], columns: u16) -> Self {
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let pair = openpty(&size, None).expect("a terminal");
         let side = || pair.slave.try_clone().expect("the terminal's other side");
         // The terminal is the one that Ctrl-C of it reaches the command by.
@@ -282,7 +284,7 @@ fn the_prompts_file_is_run_first() {
 fn colours_are_shown_unless_they_are_not_wanted() {
     let folder = folder();
     for (wanted, variables) in [(true, &[][..]), (false, &[("NO_COLOR", "1")])] {
-        let mut terminal = Terminal::start_with(folder.path(), &[], variables);
+        let mut terminal = Terminal::start_with(folder.path(), &[], variables, 100);
         terminal.expect("gingham> ");
         terminal.types("select 'x");
         let begun = Instant::now();
@@ -295,4 +297,46 @@ fn colours_are_shown_unless_they_are_not_wanted() {
         let text = String::from_utf8_lossy(&bytes);
         assert_eq!(text.contains("\u{1b}[1;34mselect"), wanted, "{text:?}");
     }
+}
+
+#[test]
+fn answers_fit_the_screen() {
+    let folder = folder();
+    let wide = "select value as number, 'über 日本語 ' || value as text, repeat('語', 90) as kanji, value * 1000000007 as large, \
+                timestamp '2024-02-29 12:30:00' as at, repeat('x', 120) as xs from generate_series(1, 60);";
+    std::fs::write(folder.path().join("wide.sql"), wide).expect("a file");
+    let plan = "explain analyze select sum(value * 3 + 1), count(*) from generate_series(1, 9) where value > 2;";
+    std::fs::write(folder.path().join("plan.sql"), plan).expect("a file");
+    for columns in [60, 200] {
+        let mut terminal = Terminal::start_with(folder.path(), &[], &[], columns);
+        terminal.expect("gingham> ");
+        let answer = terminal.answer(".read wide.sql");
+        let rows: Vec<&str> = answer.lines().filter(|line| line.starts_with(['┌', '│', '├', '└'])).collect();
+        assert_eq!(rows.len(), 3 + 20 + 1 + 20 + 1, "a head of 20 rows and a tail of 20: {answer}");
+        let widths: Vec<usize> = rows.iter().map(|row| row.width()).collect();
+        assert!(widths.iter().all(|width| *width == widths[0] && *width <= usize::from(columns)), "{answer}");
+        assert!(answer.contains("(60 rows, 40 shown") && answer.contains("日本語"), "{answer}");
+        let plan = terminal.answer(".read plan.sql");
+        let lines: Vec<&str> = plan.lines().filter(|line| line.contains("one group")).collect();
+        assert!(!lines.is_empty() && plan.contains("planning "), "{plan}");
+        assert!(lines.iter().all(|line| line.width() <= usize::from(columns)), "{plan}");
+    }
+}
+
+#[test]
+fn a_pager_has_all_rows_and_may_be_left() {
+    let folder = folder();
+    let mut terminal = Terminal::start_with(folder.path(), &[], &[("PAGER", "sed s/^/paged:/")], 100);
+    terminal.expect("gingham> ");
+    terminal.answer(".maxrows 0");
+    let answer = terminal.answer("select value from generate_series(1, 100);");
+    assert!(answer.contains("paged:│    50 │") && answer.contains("paged:(100 rows)"), "{answer}");
+    // What fits the screen needs none.
+    assert!(!terminal.answer("select 1 as n;").contains("paged"));
+    let mut terminal = Terminal::start_with(folder.path(), &[], &[("PAGER", "head -n 4")], 100);
+    terminal.expect("gingham> ");
+    terminal.answer(".maxrows 0");
+    let answer = terminal.answer("select value from generate_series(1, 3000000);");
+    assert!(answer.contains("│     1 │") && !answer.contains("error") && !answer.contains("│   100 │"), "{answer}");
+    assert!(terminal.answer("select 'still here' as s;").contains("still here"));
 }
