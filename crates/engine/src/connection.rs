@@ -1,6 +1,7 @@
 //! A connection: statements in, batches out.
 
 use crate::connection::launch::Caller;
+use crate::files::file_functions;
 use crate::load::{LoadOptions, LoadReport};
 use crate::session::{
     CancelToken, Notices, Session, StatementContext, StatementHandle, StatementProgress, StatementTables,
@@ -205,8 +206,9 @@ impl Connection {
         let (state, _) = self.session.state();
         let scalars = state.scalar_functions().keys().chain(state.aggregate_functions().keys());
         let others = state.window_functions().keys().chain(state.table_functions().keys());
-        let names: BTreeSet<&String> = scalars.chain(others).collect();
-        names.into_iter().cloned().collect()
+        let files = file_functions().into_iter().map(str::to_owned);
+        let names: BTreeSet<String> = scalars.chain(others).cloned().chain(files).collect();
+        names.into_iter().collect()
     }
 
     /// Whether a text is one statement that leaves the database as it is, so that it may run where that is open for reading only:
