@@ -150,11 +150,12 @@ fn branch(
     }
 }
 
-/// A text in lines of at most so many characters, cut at blanks where there are any. Lines behind the first are for three characters more to
+/// A text in lines of at most so many characters, cut at blanks where there are any, but not between a number and its percent sign. Lines behind the first are for three characters more to
 /// their left.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    let joined = text.replace(" %", "\u{a0}%");
+    for word in joined.split(' ') {
         let mut word = word;
         let own = if lines.len() == 1 { room } else { room.saturating_sub(3).max(1) };
         let line = lines.last_mut().filter(|line| !line.is_empty());
@@ -178,7 +179,7 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
             line.push_str(word);
         }
     }
-    lines
+    lines.into_iter().map(|line| line.replace('\u{a0}', " ")).collect()
 }
 
 #[cfg(test)]
@@ -240,5 +241,7 @@ mod tests {
     fn words_are_cut_where_they_are_longer_than_a_line() {
         assert_eq!(wrapped("ab abcdefghijklmnop cd", 8), ["ab", "abcde", "fghij", "klmno", "p cd"]);
         assert_eq!(wrapped("äöü äöü", 3), ["äöü", "ä", "ö", "ü"]);
+        assert_eq!(wrapped("about 45.5 % pass", 12), ["about 45.5 %", "pass"]);
+        assert_eq!(wrapped("about 45.5 % pass", 11), ["about", "45.5 %", "pass"]);
     }
 }
