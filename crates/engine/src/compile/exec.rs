@@ -271,6 +271,13 @@ impl CompiledExec {
         columns.iter().map(name).chain(numbers.iter().map(of_record)).collect()
     }
 
+    /// The inputs as they were planned: scans, so many of them, and behind them what gives rows.
+    pub(super) fn planned_inputs(&self) -> (Vec<Arc<dyn ExecutionPlan>>, usize) {
+        let CompiledShape { scans, given, .. } = &*self.shape;
+        let inputs = scans.iter().map(|scan| &scan.plan).chain(given.iter().map(|given| &given.plan));
+        (inputs.cloned().collect(), scans.len())
+    }
+
     /// What the pipelines read of a scan: the scan that they ran, once they have, and the columns.
     pub(super) fn scanned(&self, scan: usize) -> Option<(Option<&TableScan>, &[ColumnId])> {
         let run = self.shape.sources.get(scan)?.get().map(|source| &*source.scan);

@@ -12,6 +12,8 @@ use std::cell::RefCell;
 pub(crate) struct ExplainedPipeline {
     /// The steps that a record takes, in order.
     pub(crate) steps: Vec<ExplainedStep>,
+    /// Rows that it is expected to leave.
+    pub(crate) expected: Option<usize>,
     /// What was seen of it; `None` before it has run.
     pub(crate) seen: Option<PipelineReport>,
 }
@@ -50,9 +52,9 @@ impl CompiledExec {
         let query = self.query();
         let mut seen = self.report().into_iter().flat_map(|report| report.pipelines);
         let (mut names, mut explained) = (Names::new(), Vec::with_capacity(query.pipelines.len()));
-        for pipeline in &query.pipelines {
+        for (pipeline, expected) in query.pipelines.iter().zip(self.expected_of_pipelines()) {
             let own = NamedPipeline { exec: self, pipeline, before: &names };
-            explained.push(ExplainedPipeline { steps: own.steps(), seen: seen.next() });
+            explained.push(ExplainedPipeline { steps: own.steps(), expected, seen: seen.next() });
             let left = own.left();
             names.push(left);
         }

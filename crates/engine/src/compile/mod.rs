@@ -26,6 +26,7 @@
 //! | `entry_numbers` | numbers of strings that functions make of a dictionary's entries |
 //! | `exec` | `CompiledExec`, the operator |
 //! | `clock` | how long code is made while a statement runs |
+//! | `expected` | the rows that are expected of pipelines |
 //! | `explained` | its pipelines in plain words |
 //! | `wanted` | which of its rows, and in which order |
 //! | `first_texts` | the first rows in an order of strings without codes |
@@ -41,6 +42,7 @@ mod entries;
 mod entry_numbers;
 mod evaluate;
 mod exec;
+mod expected;
 mod explained;
 mod filtered;
 mod first_texts;

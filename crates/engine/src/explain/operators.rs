@@ -161,7 +161,7 @@ impl PlanReader {
 }
 
 fn of_pipeline((number, pipeline): (usize, ExplainedPipeline)) -> PlanNode {
-    let ExplainedPipeline { steps, seen } = pipeline;
+    let ExplainedPipeline { steps, expected, seen } = pipeline;
     let how = seen.as_ref().map_or_else(String::new, |seen| format!(", {}", seen.ran));
     let (rows, time) = (seen.as_ref().map(|seen| seen.rows), seen.as_ref().map(|seen| seen.time));
     let read = seen.and_then(|seen| Some(seen.reads?.bytes));
@@ -170,7 +170,7 @@ fn of_pipeline((number, pipeline): (usize, ExplainedPipeline)) -> PlanNode {
         let bytes = step.bytes.map(|about| read.unwrap_or(about));
         PlanNode { notes: step.notes, expected: step.expected, bytes, ..PlanNode::new(step.what) }
     });
-    PlanNode { rows, time, children: children.collect(), ..PlanNode::new(format!("pipeline {number}{how}")) }
+    PlanNode { expected, rows, time, children: children.collect(), ..PlanNode::new(format!("pipeline {number}{how}")) }
 }
 
 /// Whether an operator gives its input's rows, in other batches or by other threads.
