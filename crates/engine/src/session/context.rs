@@ -9,7 +9,7 @@ use crate::session::{
     CancelToken, Explaining, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use,
 };
 use crate::session::{Until, Writing, progress};
-use crate::shared::SharedRuns;
+use crate::shared::{KeepsPlans, SharedRuns};
 use crate::sql::literals::make_plannable;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
@@ -384,9 +384,13 @@ impl StatementContext {
     /// What operators run with. It has no functions by name, hundreds of them: operators have theirs in their expressions.
     pub(crate) fn task(&self) -> Arc<TaskContext> {
         let state = &*self.state;
-        let environment = self.explaining.as_ref().map_or(state.runtime_env(), |explaining| explaining.environment());
+        let (mut config, mut environment) = (state.config().clone(), state.runtime_env());
+        if let Some(explaining) = &self.explaining {
+            config = config.with_extension(Arc::new(KeepsPlans));
+            environment = explaining.environment();
+        }
         let environment = Arc::clone(environment);
-        stoppable(state.session_id().to_owned(), state.config().clone(), environment, (&self.cancel, &self.watch))
+        stoppable(state.session_id().to_owned(), config, environment, (&self.cancel, &self.watch))
     }
 }
 

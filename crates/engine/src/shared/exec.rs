@@ -15,12 +15,16 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// In the context of a run says that the plans of its shared rows are kept, for EXPLAIN.
+#[derive(Debug)]
+pub(crate) struct KeepsPlans;
+
 /// What runs the plan of shared rows, once for each run of the statement.
 pub(super) struct SharedSource {
     number: u64,
     name: String,
     plan: Arc<dyn ExecutionPlan>,
-    /// The plan of the run that was begun last: runs have nothing in common.
+    /// The plan of the run that was begun last, if it is to be told: it holds memory, and runs have nothing in common.
     run: Mutex<Option<Arc<dyn ExecutionPlan>>>,
 }
 
@@ -44,7 +48,9 @@ impl SharedSource {
     fn reader(&self, part: usize, context: &TaskContext) -> Result<PartReader> {
         let begin = |own: &Arc<TaskContext>| {
             let plan = reset_plan_states(Arc::clone(&self.plan))?;
-            *self.run() = Some(Arc::clone(&plan));
+            if context.session_config().get_extension::<KeepsPlans>().is_some() {
+                *self.run() = Some(Arc::clone(&plan));
+            }
             KeptRows::begin(&*plan, own)
         };
         Ok(PartReader::new(SharedRuns::rows(self.number, context, begin)?.part(part)?))
@@ -71,7 +77,7 @@ impl SharedExec {
         Self { source, columns, properties: Arc::new(properties) }
     }
 
-    /// The name of the rows, and their plan: that of their last run, if there was one.
+    /// The name of the rows, and their plan: that of their last run, if it was kept.
     pub(crate) fn shared(&self) -> (&str, Arc<dyn ExecutionPlan>) {
         let run = self.source.run().clone();
         (&self.source.name, run.unwrap_or_else(|| Arc::clone(&self.source.plan)))

@@ -21,7 +21,7 @@ mod runs;
 mod settle;
 mod table;
 
-pub(crate) use exec::SharedExec;
+pub(crate) use exec::{KeepsPlans, SharedExec};
 pub(crate) use plan::PlanShared;
 pub(crate) use runs::SharedRuns;
 pub(crate) use settle::{has_readers, settled};
