@@ -221,3 +221,17 @@ fn statements_without_a_plan_are_refused_by_name() {
         assert!(error.contains(named), "{sql}: {error}");
     }
 }
+
+#[test]
+fn rows_that_are_computed_once_have_figures() {
+    let connection = connect();
+    tables(&connection);
+    let sql = "WITH c AS MATERIALIZED (SELECT region, count(*) AS n FROM town GROUP BY region)
+        SELECT x.region FROM c AS x JOIN c AS y ON x.n = y.region + 3";
+    let lines = tree(&connection, &format!("EXPLAIN ANALYZE {sql}"));
+    let text = lines.join("\n");
+    assert_eq!(text.matches("which are computed once").count(), 2, "{text}");
+    let pipeline = lines.iter().find(|line| line.contains("pipeline 0")).unwrap_or_else(|| panic!("{text}"));
+    let figures: Vec<&str> = pipeline.split_whitespace().collect();
+    assert!(figures.windows(2).any(|pair| pair == ["7", "7"]), "7 were expected, and seen: {text}");
+}
