@@ -9,7 +9,7 @@ use crate::script::{Next, Runner};
 pub struct Call<'a> {
     /// The name, with the dot or the backslash.
     pub name: &'a str,
-    /// What stands behind it, as it is.
+    /// The text behind the name, as it is.
     pub text: &'a str,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What a word for a switch says.
+/// Whether a word turns a switch on or off; `None` for other words.
 pub fn on_or_off(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Some(true),
@@ -147,7 +147,7 @@ fn word(text: &str) -> Option<(String, usize)> {
     quote.is_none().then_some((word, text.len()))
 }
 
-/// What `\t`, `\n` and others stand for in a text.
+/// A text with the characters that `\t`, `\n` and others stand for.
 pub fn unescaped(text: &str) -> String {
     let (mut plain, mut chars) = (String::new(), text.chars());
     while let Some(c) = chars.next() {

@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// What `.import` takes.
+/// The arguments of `.import`.
 #[derive(Debug, Parser)]
 #[command(
     name = ".import",

@@ -94,7 +94,7 @@ fn apart(statement: &str) -> (&str, &str) {
     }
 }
 
-/// Those that others name in their definitions before these. A circle stays in the order of names.
+/// The tables and views in an order in which each comes behind those that its definition names. A circle stays in the order of names.
 fn in_order(mut left: Vec<Dumped>) -> Vec<Dumped> {
     let mut ordered = Vec::new();
     while !left.is_empty() {

@@ -25,23 +25,23 @@ use call::Call;
 
 /// A command, for running it, help, completion and suggestions.
 pub struct Command {
-    /// Its name with the dot or the backslash.
+    /// The name, with the dot or the backslash.
     pub name: &'static str,
     /// Other names of it.
     aliases: &'static [&'static str],
-    /// What it takes.
+    /// The argument, as help writes it.
     argument: &'static str,
-    /// What it does, in a few words.
+    /// A few words on what the command does.
     help: &'static str,
-    /// What its argument is, for completion.
+    /// The kind of its argument, for completion.
     pub takes: Takes,
-    /// What it may change.
+    /// The change that it may make.
     effect: Effect,
-    /// What does it.
+    /// The code that runs it.
     action: Action,
 }
 
-/// What does a command's work.
+/// The code of a command.
 enum Action {
     /// A function.
     Run(fn(&mut Runner, &Call<'_>) -> Result<Next, Failure>),
@@ -49,14 +49,14 @@ enum Action {
     Sql(fn(&Call<'_>) -> Result<String, Failure>),
 }
 
-/// What stands behind a command.
+/// The kind of a command's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// A file, or a folder.
     File,
     /// A table or a view.
     Table,
-    /// What COPY takes.
+    /// The arguments of COPY.
     Copy,
     /// A command's name.
     Command,
@@ -66,7 +66,7 @@ pub enum Takes {
     Other,
 }
 
-/// What a command may do to the database.
+/// The change that a command may make to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// Nothing.

@@ -140,7 +140,8 @@ impl PlanReader {
         self.name_aggregates(compiled.fallback());
         let pipelines = compiled.explained();
         let own: Duration = pipelines.iter().filter_map(|pipeline| Some(pipeline.seen.as_ref()?.time)).sum();
-        let mut children: Vec<PlanNode> = pipelines.into_iter().enumerate().map(of_pipeline).collect();
+        let mut children: Vec<PlanNode> =
+            pipelines.into_iter().enumerate().map(|(number, own)| of_pipeline(number, own)).collect();
         children.reverse();
         children.extend(compiled.given().into_iter().map(|input| self.node(input)));
         let memory = compiled.report().filter(|_| self.has_run).map(|report| report.memory);
@@ -160,7 +161,7 @@ impl PlanReader {
     }
 }
 
-fn of_pipeline((number, pipeline): (usize, ExplainedPipeline)) -> PlanNode {
+fn of_pipeline(number: usize, pipeline: ExplainedPipeline) -> PlanNode {
     let ExplainedPipeline { steps, expected, seen } = pipeline;
     let how = seen.as_ref().map_or_else(String::new, |seen| format!(", {}", seen.ran));
     let (rows, time) = (seen.as_ref().map(|seen| seen.rows), seen.as_ref().map(|seen| seen.time));
