@@ -3,7 +3,7 @@
 use crate::commands;
 use crate::failure::Failure;
 use crate::interrupt::Running;
-use crate::output::{Display, Screen, is_explain};
+use crate::output::{Display, Screen};
 use crate::rows::Rows;
 use crate::show::{Answer, show};
 use crate::sink::Sink;
@@ -266,7 +266,7 @@ impl Runner {
     pub fn query(&mut self, sql: &str) -> Result<(), Failure> {
         let is_stdout = self.out.is_stdout();
         self.display.screen = if is_stdout { Screen::of_stdout() } else { None };
-        if let Some(screen) = self.display.screen.filter(|_| is_explain(sql)) {
+        if let Some(screen) = self.display.screen.filter(|_| Connection::is_explain(sql)) {
             let columns = screen.columns.clamp(PLAN_COLUMNS.0, PLAN_COLUMNS.1);
             self.connection.execute(&format!("SET gingham.explain_width = {columns}"))?;
         }

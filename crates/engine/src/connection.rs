@@ -211,6 +211,16 @@ impl Connection {
         names.into_iter().collect()
     }
 
+    /// Whether a statement asks for a plan: it begins with EXPLAIN, behind blanks and comments.
+    ///
+    /// ```
+    /// assert!(gingham::Connection::is_explain("/* why? */ explain (analyze) SELECT 1"));
+    /// assert!(!gingham::Connection::is_explain("-- EXPLAIN\nSELECT 1"));
+    /// ```
+    pub fn is_explain(sql: &str) -> bool {
+        split::first_word(sql).eq_ignore_ascii_case("explain")
+    }
+
     /// Whether a text is one statement that leaves the database as it is, so that it may run where that is open for reading only:
     /// a query, EXPLAIN (with ANALYZE, of a query), SHOW, DESCRIBE, SUMMARIZE, SET, or a COPY to a file or a stream.
     ///

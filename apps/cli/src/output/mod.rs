@@ -26,7 +26,6 @@ use lines::LineWriter;
 use std::io::Write;
 
 pub use count::Shown;
-pub use plan::is_explain;
 pub use table::grid;
 
 /// How results are written.

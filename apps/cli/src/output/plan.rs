@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output::cell::{Cells, Times};
 use crate::output::lines::RowFormat;
 use arrow::datatypes::Schema;
+use gingham::Connection;
 
 /// Writes the lines of one plan.
 #[derive(Debug)]
@@ -24,42 +25,7 @@ impl RowFormat for Plan {
 /// Whether the result of a statement is a plan that was drawn as lines.
 pub fn is_plan(sql: &str, schema: &Schema) -> bool {
     let drawn = matches!(&schema.fields()[..], [field] if field.name() == "plan");
-    drawn && is_explain(sql)
-}
-
-/// Whether a statement asks for a plan.
-pub fn is_explain(sql: &str) -> bool {
-    first_word(sql).eq_ignore_ascii_case("explain")
-}
-
-/// The word that a statement begins with, behind blanks and comments.
-fn first_word(sql: &str) -> &str {
-    let mut rest = sql.trim_start();
-    loop {
-        if let Some(comment) = rest.strip_prefix("--") {
-            rest = comment.split_once('\n').map_or("", |(_, behind)| behind).trim_start();
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            rest = behind_comment(comment).trim_start();
-        } else {
-            return &rest[..rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len())];
-        }
-    }
-}
-
-/// What follows a comment whose start was read; comments may hold others.
-fn behind_comment(mut text: &str) -> &str {
-    let mut depth = 1;
-    while depth > 0 {
-        let Some(at) = text.find(['*', '/']) else { return "" };
-        let step = match &text[at..] {
-            mark if mark.starts_with("*/") => -1,
-            mark if mark.starts_with("/*") => 1,
-            _ => 0,
-        };
-        depth += step;
-        text = &text[at + if step == 0 { 1 } else { 2 }..];
-    }
-    text
+    drawn && Connection::is_explain(sql)
 }
 
 #[cfg(test)]
