@@ -101,7 +101,7 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("No function matches the given name", SqlState::UndefinedFunction),
         ("Scalar subquery returned more than one row", SqlState::CardinalityViolation),
         ("a subquery that stands for a value gives", SqlState::CardinalityViolation),
-        ("Invalid escape character", SqlState::InvalidEscapeCharacter),
+        ("Invalid escape character", SqlState::InvalidEscapeSequence),
         ("Cannot infer common argument type", SqlState::UndefinedFunction),
         ("Cannot coerce", SqlState::UndefinedFunction),
         ("Cannot cast string", SqlState::InvalidTextRepresentation),

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::error;
 use crate::bind::expression::NameContext;
+use crate::bind::functions::in_rows;
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
 use crate::sql::names::{fold, is_without_case, meant};
@@ -64,7 +65,7 @@ impl Binder<'_> {
         for item in list {
             match item {
                 SelectItem::UnnamedExpr(text) | SelectItem::ExprWithAlias { expr: text, .. } => {
-                    let expression = self.expression(text, around)?;
+                    let expression = in_rows(self.expression(text, around)?)?;
                     let mut name = heading(item).unwrap_or_default();
                     if let (SelectItem::UnnamedExpr(_), Planned::Column(column)) = (item, &expression)
                         && let Some(own) = around.scope.name_of(column)
