@@ -102,6 +102,7 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("Scalar subquery returned more than one row", SqlState::CardinalityViolation),
         ("a subquery that stands for a value gives", SqlState::CardinalityViolation),
         ("Invalid escape character", SqlState::InvalidEscapeSequence),
+        ("Unary operator '-' only supports", SqlState::UndefinedFunction),
         ("Cannot infer common argument type", SqlState::UndefinedFunction),
         ("Cannot coerce", SqlState::UndefinedFunction),
         ("Cannot cast string", SqlState::InvalidTextRepresentation),

@@ -7,6 +7,8 @@ use crate::bind::expression::NameContext;
 use crate::bind::from::{From, FromContext, aliased};
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
+use crate::bind::typed::with_types;
+use crate::bind::unnest::has_unnest;
 use crate::files::file_functions;
 use crate::sql::clauses::ROWS_FROM;
 use crate::sql::names::fold;
@@ -56,6 +58,14 @@ impl Binder<'_> {
         let function = reference.table().to_owned();
         if function == ROWS_FROM {
             return self.rows_from(arguments, shown, member);
+        }
+        if function == "unnest" {
+            let array = |argument: &FunctionArg| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) => Ok(array.clone()),
+                other => Err(error::unsupported(format!("argument {other} of {function} in FROM"))),
+            };
+            let arrays = arguments.iter().map(array).collect::<Result<Vec<_>>>()?;
+            return self.unnested_rows(&arrays, shown, member);
         }
         if let Some(files) = member.place.tables.get().files(name, arguments) {
             let from = self.rows_of(files, &TableReference::bare(function))?;
@@ -121,7 +131,8 @@ impl Binder<'_> {
         let list = known.filter(|_| SERIES_FUNCTIONS.contains(&function)).ok_or_else(|| {
             error::unsupported(format!("columns, subqueries and parameters as arguments of {function} in FROM"))
         })?;
-        let functions = vec![(function.to_owned(), vec![list.call(given)])];
+        let list = with_types(list.call(given), &DFSchema::empty(), self.state)?;
+        let functions = vec![(function.to_owned(), vec![list])];
         self.elements(Listed { functions, name: function.to_owned() }, shown)
     }
 
@@ -195,6 +206,9 @@ impl Binder<'_> {
         }
         let planned = self.condition(&call, NameContext::of(&scope, &place), "FROM")?;
         let function = reference(name)?.table().to_owned();
+        if has_unnest(&planned) {
+            return Err(error::unsupported(format!("{function} of unnest in FROM")));
+        }
         self.elements(
             Listed { functions: vec![(function.clone(), vec![make_array(vec![planned])])], name: function },
             shown,

@@ -7,6 +7,7 @@ use crate::bind::expression::NameContext;
 use crate::bind::functions::in_rows;
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
+use crate::sql::clauses::as_written;
 use crate::sql::names::{fold, is_without_case, meant};
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::sqlparser::ast::{
@@ -39,7 +40,9 @@ impl OutputItem {
 pub(crate) fn heading(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
-        SelectItem::UnnamedExpr(expression) => Some(last_name(expression).map_or_else(|| expression.to_string(), fold)),
+        SelectItem::UnnamedExpr(expression) => {
+            Some(last_name(expression).map_or_else(|| as_written(expression.to_string()), fold))
+        }
         _ => None,
     }
 }

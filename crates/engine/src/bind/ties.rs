@@ -86,7 +86,11 @@ impl Binder<'_> {
         }
         // Its type is set by a limit's rule, which also refuses what is no number.
         LogicalPlanBuilder::empty(true).limit_by_expr(None, Some(planned.clone()))?.build()?;
-        if let Planned::Literal(value, _) = self.simplifier().simplify(planned.clone())?
+        let simplified = self.simplifier().simplify(planned.clone())?;
+        if clause == "FETCH" && matches!(&simplified, Planned::Literal(value, _) if value.is_null()) {
+            return Err(Error::invalid(negative, "FETCH … WITH TIES can't be of NULL rows"));
+        }
+        if let Planned::Literal(value, _) = simplified
             && let Ok(ScalarValue::Int64(Some(rows))) = value.cast_to(&DataType::Int64)
             && rows < 0
         {

@@ -2,9 +2,10 @@
 //! interval, and signs before what has none.
 
 use crate::Result;
+use crate::casts::value_of_text;
 use crate::error::invalid;
 use crate::functions::{SUBSTRING_OF, SUBSTRING_SIMILAR};
-use crate::temporal::OVERLAPS;
+use crate::temporal::{OVERLAPS, SERIES};
 use crate::type_name::type_name;
 use arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
@@ -51,8 +52,9 @@ fn with_type(part: Planned, schema: &DFSchema, state: &SessionState) -> DataFusi
                     args[at] = later(BinaryExpr { left: start, op: Operator::Plus, right: span }, schema, state)?;
                 }
             }
-            Ok(Transformed::yes(Planned::ScalarFunction(ScalarFunction { func, args })))
+            read(ScalarFunction { func, args }, schema)
         }
+        Planned::ScalarFunction(call) if call.func.name() == SERIES => read(call, schema),
         other => Ok(Transformed::no(other)),
     }
 }
@@ -70,6 +72,19 @@ fn later(sum: BinaryExpr, schema: &DFSchema, state: &SessionState) -> DataFusion
     }
     let RawBinaryExpr { left, right, .. } = raw;
     Ok(Planned::BinaryExpr(BinaryExpr { left: Box::new(left), op: Operator::Plus, right: Box::new(right) }))
+}
+
+/// A call whose texts in quotes are read as the types that the function takes.
+fn read(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Transformed<Planned>> {
+    let ScalarFunction { func, mut args } = call;
+    let types = args.iter().map(|own| own.get_type(schema)).collect::<DataFusionResult<Vec<_>>>()?;
+    for (argument, data_type) in args.iter_mut().zip(func.coerce_types(&types)?) {
+        let Planned::Literal(value, _) = &*argument else { continue };
+        if let Some(Some(text)) = value.try_as_str() {
+            *argument = Planned::Literal(value_of_text(text, &data_type)?, None);
+        }
+    }
+    Ok(Transformed::yes(Planned::ScalarFunction(ScalarFunction { func, args })))
 }
 
 fn is_text(argument: &Planned, schema: &DFSchema) -> bool {

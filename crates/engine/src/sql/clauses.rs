@@ -421,6 +421,16 @@ impl Mending<'_> {
     }
 }
 
+/// A text of SQL as its user would write it: without what is behind EXCLUDE for the parser.
+pub(crate) fn as_written(text: String) -> String {
+    if !text.contains("EXCLUDE") {
+        return text;
+    }
+    ["CURRENT ROW", "GROUP", "TIES"]
+        .iter()
+        .fold(text, |text, kind| text.replace(&format!("EXCLUDE {kind} NULL FOLLOWING"), &format!("EXCLUDE {kind}")))
+}
+
 fn word(text: &str) -> Token {
     Token::make_word(text, None)
 }

@@ -2,6 +2,7 @@
 //! window get the keys of its order as arguments, by which they know which rows are equal, and compute each row's frame anew.
 
 use crate::error::invalid;
+use crate::windows::states::BlockStates;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::{cast as cast_array, filter, partition};
 use arrow::datatypes::{DataType, FieldRef, Int64Type, Schema};
@@ -141,7 +142,17 @@ impl WindowUDFImpl for Excluding {
             other => Compute::Value(other.clone(), self.ignores_nulls),
         };
         let (exclusion, arguments, keys, has_filter) = (self.exclusion, self.arguments, self.keys, self.has_filter);
-        Ok(Box::new(PartitionRows { compute, exclusion, arguments, keys, has_filter, row: 0, peers: None, last: None }))
+        Ok(Box::new(PartitionRows {
+            compute,
+            exclusion,
+            arguments,
+            keys,
+            has_filter,
+            row: 0,
+            peers: None,
+            states: None,
+            last: None,
+        }))
     }
 
     fn field(&self, arguments: WindowUDFFieldArgs) -> Result<FieldRef> {
@@ -200,6 +211,8 @@ struct PartitionRows {
     row: usize,
     /// The rows that are equal in the window's order, group by group, and the group of the row.
     peers: Option<(Vec<Range<usize>>, usize)>,
+    /// States of an aggregate over blocks of the partition, once a long range is asked for.
+    states: Option<BlockStates>,
     /// The rows that the value before was computed of.
     last: Option<(Vec<Range<usize>>, ScalarValue)>,
 }
@@ -242,7 +255,7 @@ impl PartitionRows {
         Ok(groups.get(*at).cloned().unwrap_or(row..row + 1))
     }
 
-    fn value(&self, values: &[ArrayRef], kept: &[Range<usize>], row: usize) -> Result<ScalarValue> {
+    fn value(&mut self, values: &[ArrayRef], kept: &[Range<usize>], row: usize) -> Result<ScalarValue> {
         match &self.compute {
             Compute::Value(function, ignores_nulls) => {
                 let value = &values[0];
@@ -264,12 +277,11 @@ impl PartitionRows {
                 found.map_or_else(nothing, |row| ScalarValue::try_from_array(value, row))
             }
             Compute::Aggregate(aggregated) => {
-                let mut accumulator = aggregated.accumulator()?;
                 let condition = match values.get(self.arguments + self.keys) {
                     Some(condition) if self.has_filter => Some(cast_array(condition, &DataType::Boolean)?),
                     _ => None,
                 };
-                for rows in kept {
+                let add = |accumulator: &mut dyn Accumulator, rows: Range<usize>| {
                     let own = values[..self.arguments].iter().map(|own| own.slice(rows.start, rows.len()));
                     let own: Vec<ArrayRef> = match &condition {
                         None => own.collect(),
@@ -278,7 +290,21 @@ impl PartitionRows {
                             own.map(|own| Ok(filter(&own, &condition)?)).collect::<Result<_>>()?
                         }
                     };
-                    accumulator.update_batch(&own)?;
+                    accumulator.update_batch(&own)
+                };
+                let mut accumulator = aggregated.accumulator()?;
+                for rows in kept {
+                    if !BlockStates::are_worth(rows) {
+                        add(accumulator.as_mut(), rows.clone())?;
+                        continue;
+                    }
+                    if self.states.is_none() {
+                        let states = BlockStates::of(values[0].len(), &|| aggregated.accumulator(), &add)?;
+                        self.states = Some(states);
+                    }
+                    if let Some(states) = &self.states {
+                        states.add(rows.clone(), accumulator.as_mut(), &add)?;
+                    }
                 }
                 accumulator.evaluate()
             }
