@@ -19,7 +19,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 /// What is asked of a sample.
-pub(super) struct Sample {
+struct Sample {
     by_blocks: bool,
     percent: Planned,
     /// `None` where each run may give others.
@@ -28,7 +28,7 @@ pub(super) struct Sample {
 
 impl Binder<'_> {
     /// Plans what TABLESAMPLE asks for.
-    pub(super) fn sample(&mut self, sample: &TableSampleKind, member: FromContext<'_>) -> Result<Sample> {
+    fn sample(&mut self, sample: &TableSampleKind, member: FromContext<'_>) -> Result<Sample> {
         let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) = sample;
         let TableSample { modifier, name, quantity, seed, bucket, offset } = &**sample;
         let by_blocks = match name {
@@ -84,7 +84,14 @@ impl Binder<'_> {
     }
 
     /// The records of a scan that a sample takes. The column `id`, which has the records' ids, is not shown.
-    pub(super) fn taken(&mut self, from: From, id: &str, sample: Sample) -> Result<From> {
+    pub(super) fn sampled(
+        &mut self,
+        from: From,
+        id: &str,
+        sample: &TableSampleKind,
+        member: FromContext<'_>,
+    ) -> Result<From> {
+        let sample = self.sample(sample, member)?;
         let From { plan, mut scope } = from;
         let Some(relation) = scope.relations.first_mut() else {
             return Err(Error::Internal("a scan is a relation".into()));

@@ -312,6 +312,7 @@ impl Mending<'_> {
                 "intersect",
                 "except",
                 "for",
+                "with",
             ];
             let is_alone = match self.token(at + 3) {
                 None | Some(Token::RParen | Token::SemiColon | Token::EOF) => true,

@@ -5,6 +5,7 @@
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
 use crate::sql::clauses::as_written;
+use crate::sql::forms;
 use crate::sql::operators;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
@@ -85,7 +86,8 @@ impl Visit for Literals {
                 format: None,
             };
         }
-        operators::make_calls(expression)
+        operators::make_calls(expression)?;
+        forms::write_out(expression)
     }
 }
 
