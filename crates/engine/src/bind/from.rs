@@ -20,7 +20,7 @@ use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder,
 use datafusion::sql::sqlparser::ast::{
     JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor, TableSampleKind, TableWithJoins,
 };
-use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::snapshot::{RECORD_IDS, TableSnapshot};
 use gingham_storage::{ColumnDefinition, LogicalType, SqlState, TableDefinition};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -187,8 +187,7 @@ impl Binder<'_> {
         match member.place.tables.get().find(&reference).map_err(|error| located(error, name))?.clone() {
             KnownRelation::Table { table, is_temporary } => {
                 let name = alias.map_or_else(|| reference.table().to_owned(), |alias| fold(&alias.name));
-                let is_row =
-                    self.mentioned.has_bare(&name) && table.definition.columns.iter().all(|own| own.name != name);
+                let is_row = self.names_row(&name, &table.definition);
                 let is_whole = member.is_whole || is_row || alias.is_some_and(|alias| !alias.columns.is_empty());
                 let mut from = match sample {
                     None => self.scan(table, &reference, is_whole, None)?,
@@ -226,14 +225,21 @@ impl Binder<'_> {
         member: FromContext<'_>,
     ) -> Result<From> {
         let (mut from, tables): (From, &[Beside]) = match instead {
-            Instead::Table(table) => (self.scan(Arc::clone(table), reference, member.is_whole, None)?, &[]),
+            Instead::Table(table) => {
+                let name = alias.map_or_else(|| reference.table().to_owned(), |alias| fold(&alias.name));
+                let is_whole = member.is_whole || self.names_row(&name, &table.definition);
+                let mut from = self.scan(Arc::clone(table), reference, is_whole, None)?;
+                let ids = table.definition.column_by_id(RECORD_IDS);
+                from.scope.relations[0].ids = ids.map(|column| column.name.clone());
+                (from, &[])
+            }
             Instead::Rows(rows) => (self.rows_of(Arc::clone(rows), reference)?, &[]),
             Instead::Joined(rows, tables) => (self.rows_of(Arc::clone(rows), reference)?, tables),
         };
         let first = &mut from.scope.relations[0];
         first.schema = schema_name(reference.schema(), false);
         first.is_bare = reference.schema().is_none();
-        first.is_changed = true;
+        first.is_changed = !matches!(instead, Instead::Table(_));
         let mut others = first.columns.split_off(first.columns.len() - tables.iter().map(Beside::width).sum::<usize>());
         from.scope.shown.clone_from(&first.columns);
         let mut from = aliased(from, alias)?;
@@ -247,6 +253,11 @@ impl Binder<'_> {
             others = rest;
         }
         Ok(from)
+    }
+
+    /// Whether a statement may mean the row of a table of that name.
+    fn names_row(&self, name: &str, definition: &TableDefinition) -> bool {
+        self.mentioned.has_bare(name) && definition.columns.iter().all(|own| own.name != name)
     }
 
     /// Notes the tables beside the first one of a statement that changes records.

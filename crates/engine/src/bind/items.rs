@@ -68,7 +68,9 @@ impl Binder<'_> {
         for item in list {
             match item {
                 SelectItem::UnnamedExpr(text) | SelectItem::ExprWithAlias { expr: text, .. } => {
-                    let expression = in_rows(self.expression(text, around)?)?;
+                    let expression = self.expression(text, around)?;
+                    // A statement that changes records does not make several of one.
+                    let expression = if around.place.verb.is_empty() { in_rows(expression)? } else { expression };
                     let mut name = heading(item).unwrap_or_default();
                     if let (SelectItem::UnnamedExpr(_), Planned::Column(column)) = (item, &expression)
                         && let Some(own) = around.scope.name_of(column)

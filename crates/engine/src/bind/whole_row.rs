@@ -109,7 +109,9 @@ impl Replacing<'_, '_> {
         let mut fields = fields.into_iter();
         let mut columns = Vec::with_capacity(relation.columns.len());
         for own in relation.columns {
-            if let Some(field) = fields.next() {
+            if let Some(field) = fields.next()
+                && relation.ids.as_ref() != Some(&own.name)
+            {
                 columns.push((own.name, self.column(own.column, field, is_outer)));
             }
         }

@@ -121,7 +121,7 @@ mod tests {
             ("abcdefg", "a*#\"%#\"g*", Some("abcdefg")),
             ("abcdefg", "a|b#\"%#\"g", Some("bcdef")),
             ("abcdefg", "a#\"%#\"x|g", Some("bcdef")),
-            ("abcdefg", "a#\"%|ab#\"g", None),
+            ("abcdefg", "a#\"%|ab#\"g", Some("bcdef")),
         ] {
             let groups = Regex::new(&parted(pattern, "#").unwrap()).unwrap();
             let found = groups.captures(text).and_then(|groups| groups.get(1)).map(|part| part.as_str());

@@ -11,7 +11,7 @@
 //! | `GROUP BY DISTINCT a` | `GROUP BY "(distinct)"(), a` |
 //! | `trim(LEADING FROM a)` | `trim(LEADING ' ' FROM a)` |
 //! | `substring(a SIMILAR b ESCAPE c)` | `substring(a FROM b FOR c)` |
-//! | `(t).*` | `t.*` |
+//! | `(t).*`, `FROM ONLY t` | `t.*`, `FROM t` |
 //! | `U&'…' UESCAPE '…'`, `N'…'` | the text |
 
 use crate::sql::infix::WITH_TIES;
@@ -103,7 +103,8 @@ fn may_begin(token: &Token) -> bool {
     match token {
         Token::NationalStringLiteral(_) | Token::Period => true,
         Token::Word(Word { value, quote_style: None, .. }) => {
-            const WORDS: [&str; 9] = ["exclude", "fetch", "table", "rows", "group", "trim", "similar", "u", "ties"];
+            const WORDS: [&str; 10] =
+                ["exclude", "only", "fetch", "table", "rows", "group", "trim", "similar", "u", "ties"];
             WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         }
         _ => false,
@@ -158,6 +159,7 @@ impl Mending<'_> {
                     "group" => self.sets(at),
                     "trim" => self.trim(at),
                     "similar" => self.similar(at),
+                    "only" => self.only(at),
                     "u" => return self.unicode(at),
                     _ => {}
                 }
@@ -324,6 +326,14 @@ impl Mending<'_> {
         }
     }
 
+    /// `FROM ONLY t`: no table has others below it.
+    fn only(&mut self, at: usize) {
+        let is_before_table = at > 0 && self.is_any(at - 1, &["from", "join", "update"]);
+        if is_before_table && matches!(self.token(at + 1), Some(Token::Word(_))) {
+            self.remove(at..at + 1);
+        }
+    }
+
     /// `trim(LEADING FROM a)`: of blanks.
     fn trim(&mut self, at: usize) {
         if !self.is_token(at + 1, &Token::LParen) {
@@ -477,7 +487,7 @@ mod tests {
             ("SELECT trim(FROM a), trim(LEADING FROM a)", "SELECT TRIM(BOTH ' ' FROM a), TRIM(LEADING ' ' FROM a)"),
             ("SELECT substring(a SIMILAR b ESCAPE '#')", "SELECT SUBSTRING(a FROM b FOR '#')"),
             ("SELECT U&'d!0061t\\' UESCAPE '!', N'x', U&'\\D83D\\DE00'", "SELECT 'dat\\', 'x', '\u{1F600}'"),
-            ("SELECT (t).*, (t).a FROM t", "SELECT t.*, (t).a FROM t"),
+            ("SELECT (t).*, (t).a FROM ONLY t", "SELECT t.*, (t).a FROM t"),
             ("SELECT 1 BETWEEN SYMMETRIC 3 AND 0", "SELECT 1 BETWEEN SYMMETRIC 3 AND 0"),
             ("SELECT a NOT ILIKE ALL (ARRAY['x'])", "SELECT a NOT ILIKE ALL(ARRAY['x'])"),
             ("SELECT a LIKE ANY (SELECT b FROM t)", "SELECT a LIKE ANY(SELECT b FROM t)"),
