@@ -77,7 +77,7 @@ impl Binder<'_> {
         let is_series = SERIES_FUNCTIONS.contains(&function.as_str());
         let is_constant = !given.iter().any(|argument| looks_outside(argument) || has_parameter(argument));
         let is_table = self.state.table_functions().contains_key(&function);
-        if !is_table && !is_constant || !is_table && self.state.scalar_functions().contains_key(&function) {
+        if !is_table && (!is_constant || self.state.scalar_functions().contains_key(&function)) {
             return self.one_row(name, arguments, shown, member);
         }
         let is_whole = |own: &Planned| own.get_type(&empty).is_ok_and(|own| own.is_integer() || own.is_null());
