@@ -163,6 +163,8 @@ states! {
     CheckViolation = "23514",
     /// Others need it.
     DependentObjectsStillExist = "2BP01",
+    /// A setting that can't be changed.
+    CantChangeRuntimeParam = "55P02",
     /// More than fits.
     ProgramLimitExceeded = "54000",
     /// A statement nested too deeply.

@@ -12,6 +12,7 @@
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
 //! | `alter_design`, `copy`, `explain`, `summarize` | statements that the parser does not know |
+//! | `session/` | statements about the session: SET, BEGIN, cursors |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
@@ -37,6 +38,7 @@ pub(crate) mod places;
 pub(crate) mod precedence;
 pub(crate) mod quoted;
 pub(crate) mod refuse;
+pub(crate) mod session;
 pub(crate) mod split;
 pub(crate) mod splitter;
 pub(crate) mod summarize;

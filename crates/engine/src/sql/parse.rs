@@ -10,6 +10,8 @@ use crate::sql::explain;
 use crate::sql::explain::ExplainOptions;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::places::position;
+use crate::sql::session;
+use crate::sql::session::SessionStatement;
 use crate::sql::split::without_mark;
 use crate::sql::summarize;
 use crate::sql::summarize::Summarize;
@@ -47,6 +49,8 @@ pub(crate) enum Statement {
     Explain(Box<Explain>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
     AlterDesign(Box<AlterDesign>),
+    /// One about the session.
+    Session(Box<SessionStatement>),
     /// SUMMARIZE t, SUMMARIZE SELECT ….
     Summarize(Box<Summarize>),
     /// One that is not offered, with the error that running it gives.
@@ -76,6 +80,7 @@ impl fmt::Display for Statement {
             },
             Self::CopyOut(copy) => write!(f, "COPY {} TO STDOUT", copy.source),
             Self::Explain(explain) => write!(f, "EXPLAIN {}", explain.statement),
+            Self::Session(own) => own.fmt(f),
             Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
             Self::Summarize(summarize) => match &summarize.table {
                 Some(table) => write!(f, "SUMMARIZE {table}"),
@@ -93,6 +98,10 @@ impl SyntaxTree for Statement {
             Self::Explain(explain) => explain.statement.walk(visitor),
             Self::CopyOut(copy) => copy.source.walk(visitor),
             Self::Summarize(summarize) => summarize.query.walk(visitor),
+            Self::Session(own) => match own.as_mut() {
+                SessionStatement::Declare(declare) => declare.query.walk(visitor),
+                _ => Ok(()),
+            },
             Self::CopyFrom(_) | Self::AlterDesign(_) | Self::Refused(_) => Ok(()),
         }
     }
@@ -194,6 +203,12 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
             parser.parser.next_token();
         }
         return Ok(Statement::Refused(error));
+    }
+    if let Some(mut own) = session::parse(&mut parser.parser)? {
+        if let SessionStatement::Declare(declare) = &mut own {
+            depth::limit(&mut declare.query)?;
+        }
+        return Ok(Statement::Session(Box::new(own)));
     }
     if copy::starts(&parser.parser) {
         return copy::parse(&mut parser.parser);
