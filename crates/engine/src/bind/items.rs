@@ -4,8 +4,10 @@ use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::error;
 use crate::bind::expression::NameContext;
+use crate::bind::functions::in_rows;
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
+use crate::sql::clauses::as_written;
 use crate::sql::names::{fold, is_without_case, meant};
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::sqlparser::ast::{
@@ -38,7 +40,9 @@ impl OutputItem {
 pub(crate) fn heading(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
-        SelectItem::UnnamedExpr(expression) => Some(last_name(expression).map_or_else(|| expression.to_string(), fold)),
+        SelectItem::UnnamedExpr(expression) => {
+            Some(last_name(expression).map_or_else(|| as_written(expression.to_string()), fold))
+        }
         _ => None,
     }
 }
@@ -64,7 +68,7 @@ impl Binder<'_> {
         for item in list {
             match item {
                 SelectItem::UnnamedExpr(text) | SelectItem::ExprWithAlias { expr: text, .. } => {
-                    let expression = self.expression(text, around)?;
+                    let expression = in_rows(self.expression(text, around)?)?;
                     let mut name = heading(item).unwrap_or_default();
                     if let (SelectItem::UnnamedExpr(_), Planned::Column(column)) = (item, &expression)
                         && let Some(own) = around.scope.name_of(column)

@@ -35,6 +35,9 @@ impl Binder<'_> {
             self.factor(&join.relation, member)?
         };
         once(&left.scope, &right.scope)?;
+        let is_outer = |kinds: &[JoinType]| kinds.contains(&kind) || kind == JoinType::Full;
+        let left = if is_outer(&[JoinType::Right]) { self.with_presence(left)? } else { left };
+        let right = if is_outer(&[JoinType::Left]) { self.with_presence(right)? } else { right };
         match constraint {
             JoinConstraint::On(condition) => {
                 let fields = Arc::new(left.scope.fields.join(&right.scope.fields)?);

@@ -68,7 +68,8 @@ pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Res
     let are_decimals = values.data_type().is_decimal() && to.is_decimal();
     let is_truth = values.data_type().is_numeric() && *to == DataType::Boolean;
     if are_decimals || is_truth || !is_own(values.data_type(), to) {
-        let options = CastOptions { safe: failing == Failing::Null, format_options: FormatOptions::default() };
+        let options =
+            CastOptions { safe: failing == Failing::Null, format_options: FormatOptions::default().with_null("NULL") };
         return Ok(cast_with_options(values, to, &options)?);
     }
     if values.data_type().is_string() {

@@ -4,6 +4,7 @@
 //! DataFusion makes every literal with a point or an exponent a decimal once it is told to keep `0.1` exact, and then
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
+use crate::sql::clauses::as_written;
 use crate::sql::operators;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
@@ -28,7 +29,7 @@ impl Visit for Literals {
     fn select(&mut self, select: &mut Select) -> Result<()> {
         let written = select.projection.iter().map(|item| match item {
             SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => None,
-            SelectItem::UnnamedExpr(expression) => Some(expression.to_string()),
+            SelectItem::UnnamedExpr(expression) => Some(as_written(expression.to_string())),
             _ => None,
         });
         self.written.push(written.collect());
@@ -38,7 +39,7 @@ impl Visit for Literals {
     fn select_end(&mut self, select: &mut Select) -> Result<()> {
         for (item, written) in select.projection.iter_mut().zip(self.written.pop().unwrap_or_default()) {
             if let (SelectItem::UnnamedExpr(expression), Some(written)) = (&mut *item, written)
-                && expression.to_string() != written
+                && as_written(expression.to_string()) != written
             {
                 let (expr, alias) = (operators::take(expression), Ident::with_quote('"', written));
                 *item = SelectItem::ExprWithAlias { expr, alias };

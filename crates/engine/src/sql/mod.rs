@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `parse` | text to statements |
 //! | `split`, `splitter` | a script cut into statements without parsing them, and while it arrives |
-//! | `dialect`, `tokens`, `adjacent` | the dialect, and what is put right among the tokens |
+//! | `dialect`, `infix` | the dialect, and operators that the parser does not know |
+//! | `tokens`, `adjacent`, `clauses`, `unicode` | what is put right among the tokens |
 //! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
 //! | `walk` | one walk over syntax trees for every visitor |
 //! | `column_types` | types of columns |
@@ -17,16 +18,19 @@
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
-//! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
+//! | `precedence`, `untyped`, `operators`, `forms`, `literals` | corrections of what is parsed |
 
 mod adjacent;
 pub(crate) mod alter_design;
+pub(crate) mod clauses;
 pub(crate) mod column_types;
 pub(crate) mod copy;
 pub(crate) mod depth;
 pub(crate) mod dialect;
 pub(crate) mod explain;
+pub(crate) mod forms;
 pub(crate) mod ignored;
+pub(crate) mod infix;
 pub(crate) mod layout;
 pub(crate) mod lengths;
 pub(crate) mod literals;
@@ -43,5 +47,6 @@ pub(crate) mod split;
 pub(crate) mod splitter;
 pub(crate) mod summarize;
 pub(crate) mod tokens;
+mod unicode;
 pub(crate) mod untyped;
 pub(crate) mod walk;

@@ -129,7 +129,7 @@ fn end(sql: &str) -> Option<Position> {
 }
 
 fn parse_all(sql: &str) -> Result<Vec<Statement>> {
-    let Tokens { tokens, materialized, parameters: _ } = Tokens::of(sql)?;
+    let Tokens { tokens, materialized, ties, parameters: _ } = Tokens::of(sql)?;
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&Gingham).build()?;
     let mut statements = Vec::new();
     loop {
@@ -139,6 +139,7 @@ fn parse_all(sql: &str) -> Result<Vec<Statement>> {
         }
         let mut statement = parse_one(&mut parser)?;
         materialized.put(&mut statement)?;
+        ties.put(&mut statement)?;
         statements.push(statement);
         let next = parser.parser.peek_token_ref();
         if !matches!(next.token, Token::EOF | Token::SemiColon) {
@@ -161,7 +162,7 @@ pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
 
 /// The names of a statement's parameters, and its text with their numbers.
 pub(crate) fn parameters(sql: &str) -> Result<(ParameterNames, String)> {
-    let Tokens { tokens, parameters, materialized: _ } = Tokens::of(sql)?;
+    let Tokens { tokens, parameters, .. } = Tokens::of(sql)?;
     let text = numbered(without_mark(sql), &tokens);
     Ok((parameters, text))
 }
@@ -177,11 +178,12 @@ pub(crate) fn query_of(text: &str) -> Result<Query> {
 
 /// The query of a view's text. Its syntax tree has no lines and columns: they would be taken for those of the statement.
 pub(crate) fn query_of_view(text: &str) -> std::result::Result<Query, String> {
-    let Tokens { tokens, materialized, parameters: _ } =
+    let Tokens { tokens, materialized, ties, parameters: _ } =
         Tokens::without_places(text).map_err(|error| error.to_string())?;
     let parsed = Parser::new(&Gingham).with_tokens_with_locations(tokens).parse_query();
     let mut query = parsed.map_err(|error| error.to_string())?;
     materialized.put(query.as_mut()).map_err(|error| error.to_string())?;
+    ties.put(query.as_mut()).map_err(|error| error.to_string())?;
     Ok(*query)
 }
 

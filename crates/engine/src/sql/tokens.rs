@@ -6,6 +6,8 @@
 
 use crate::Result;
 use crate::sql::adjacent::join_texts;
+use crate::sql::clauses;
+use crate::sql::clauses::Ties;
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters;
 use crate::sql::parameters::ParameterNames;
@@ -22,6 +24,7 @@ pub(crate) struct Tokens {
     /// The parameters of the last statement, which are numbers among the tokens.
     pub(crate) parameters: ParameterNames,
     pub(crate) materialized: Materialized,
+    pub(crate) ties: Ties,
 }
 
 /// How queries of WITH are said to be computed, by where their closing brackets stand.
@@ -47,7 +50,9 @@ impl Tokens {
     fn read(mut tokens: Vec<TokenWithSpan>) -> Result<Self> {
         join_texts(&mut tokens)?;
         let parameters = parameters::number(&mut tokens)?;
-        let mut own = Self { tokens, parameters, materialized: Materialized::default() };
+        clauses::mend(&mut tokens)?;
+        let ties = Ties::of(&tokens);
+        let mut own = Self { tokens, parameters, materialized: Materialized::default(), ties };
         let has = |word: Keyword| own.tokens.iter().any(|token| is_word(token, word));
         let (materialized, values) = (has(Keyword::MATERIALIZED), has(Keyword::VALUES));
         if materialized {

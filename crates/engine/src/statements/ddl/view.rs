@@ -1,6 +1,7 @@
 //! CREATE VIEW: planned, so that a wrong one is refused, and stored as text.
 
 use crate::session::{Outcome, StatementContext, names_schema};
+use crate::sql::clauses::as_written;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::{create, view_names};
@@ -48,7 +49,7 @@ pub(crate) async fn run(context: &StatementContext, statement: CreateView) -> Re
         view_names::qualify(context, &mut query)?;
     }
     let columns = validate(context, &place.name, &query, names, temporary).await?;
-    let view = ViewDefinition { name: place.name, query: query.to_string(), columns };
+    let view = ViewDefinition { name: place.name, query: as_written(query.to_string()), columns };
     write(context, &place.store, move |transaction| Ok(transaction.create_view(view, or_replace)?)).await?;
     Ok(Outcome::Done)
 }

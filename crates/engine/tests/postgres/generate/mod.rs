@@ -13,6 +13,7 @@
 //! | `change`, `merge` | INSERT, UPDATE, DELETE, MERGE |
 
 mod change;
+mod clauses;
 mod condition;
 mod features;
 mod from;
