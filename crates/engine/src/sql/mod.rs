@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `parse` | text to statements |
 //! | `split`, `splitter` | a script cut into statements without parsing them, and while it arrives |
-//! | `dialect`, `tokens`, `adjacent` | the dialect, and what is put right among the tokens |
+//! | `dialect`, `tokens`, `adjacent`, `writes` | the dialect, and what is put right among the tokens |
 //! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
 //! | `walk` | one walk over syntax trees for every visitor |
 //! | `column_types` | types of columns |
@@ -16,7 +16,7 @@
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
-//! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
+//! | `precedence`, `untyped`, `into`, `operators`, `literals` | corrections of what is parsed |
 
 mod adjacent;
 pub(crate) mod alter_design;
@@ -26,6 +26,7 @@ pub(crate) mod depth;
 pub(crate) mod dialect;
 pub(crate) mod explain;
 pub(crate) mod ignored;
+pub(crate) mod into;
 pub(crate) mod layout;
 pub(crate) mod lengths;
 pub(crate) mod literals;
@@ -43,3 +44,4 @@ pub(crate) mod summarize;
 pub(crate) mod tokens;
 pub(crate) mod untyped;
 pub(crate) mod walk;
+pub(crate) mod writes;
