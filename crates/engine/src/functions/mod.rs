@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `characters` | chr |
 //! | `fixed` | casts to CHAR(n) and VARCHAR(n) |
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
@@ -11,6 +12,7 @@
 //! | `similar` | patterns of SIMILAR TO |
 //! | `version` | version() |
 
+mod characters;
 mod fixed;
 mod function;
 pub(crate) mod like;
@@ -39,6 +41,7 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
     vec![
         numbers::power(),
         numbers::sign(),
+        characters::chr(),
         similar::similar_pattern(),
         regular::regexp_replace(),
         version::version(),

@@ -13,15 +13,10 @@ pub(crate) async fn describe(context: &StatementContext, query: Query) -> Result
     let mut known = KnownQueries::of(context, &query)?;
     let mut parameters = Vec::new();
     for place in known.order()? {
-        let (here, with) = (known.context(), known.before(place));
         if known.statement(place)?.is_none() {
             continue;
         }
-        let own = Sql::Query(Box::new(Query { with: None, ..known.query(place, None) }));
-        let own = match own {
-            Sql::Query(own) => Sql::Query(Box::new(Query { with, ..*own })),
-            other => other,
-        };
+        let (here, own) = (known.context(), Sql::Query(Box::new(known.part(place))));
         let described = Box::pin(of_sql(&here, own)).await?;
         parameters.push(described.parameters);
         if let Some(schema) = described.schema.filter(|schema| !schema.fields().is_empty()) {

@@ -45,14 +45,15 @@ impl<'c> KnownQueries<'c> {
         let place = |own: &&Cte| with.cte_tables.iter().position(|other| std::ptr::eq(*own, other));
         let order = in_order(&with)?.iter().filter_map(place).collect();
         let last = Query { with: None, ..statement.clone() };
-        let mut read = vec![tables_read(&last)?];
-        for own in &with.cte_tables {
+        let mut read = vec![(None, tables_read(&last)?)];
+        for (place, own) in with.cte_tables.iter().enumerate() {
             refuse_nested(&own.query)?;
-            read.push(tables_read(&own.query)?);
+            read.push((Some(place), tables_read(&own.query)?));
         }
         let (mut silent, mut named) = (HashSet::new(), Vec::with_capacity(names.len()));
         for (place, (name, own)) in names.iter().zip(&with.cte_tables).enumerate() {
-            let readers = read.iter().filter(|read| read.contains(name)).count();
+            let reads = |(part, read): &&(Option<usize>, HashSet<String>)| *part != Some(place) && read.contains(name);
+            let readers = read.iter().filter(reads).count();
             if !returns(&own.query) {
                 silent.insert(place);
                 if readers > 0 {
@@ -89,26 +90,17 @@ impl<'c> KnownQueries<'c> {
         self.named[place] > 1
     }
 
-    /// The query at a place, which sees those before it.
-    pub(super) fn query(&self, place: usize, before: Option<With>) -> Query {
-        let own = self.with.cte_tables[place].query.clone();
-        let is_plain = own.with.is_none();
-        match before {
-            None => *own,
-            Some(_) if is_plain => Query { with: before, ..*own },
-            Some(_) => Query {
-                with: before,
-                body: Box::new(SetExpr::Query(own)),
-                order_by: None,
-                limit_clause: None,
-                fetch: None,
-                locks: Vec::new(),
-                for_clause: None,
-                settings: None,
-                format_clause: None,
-                pipe_operators: Vec::new(),
-            },
-        }
+    /// All rows of the query at a place, which sees those before it.
+    pub(super) fn rows_of(&self, place: usize) -> Result<Query> {
+        let name = fold(&self.with.cte_tables[place].alias.name);
+        let query = query_of(&format!("SELECT * FROM {}", Ident::with_quote('"', name)))?;
+        let own = self.order.iter().copied().take_while(|other| *other != place).chain([place]);
+        Ok(Query { with: self.with_of(own), ..query })
+    }
+
+    /// The statement at a place as a query, which sees those before it.
+    pub(super) fn part(&self, place: usize) -> Query {
+        Query { with: self.before(place), ..*self.with.cte_tables[place].query.clone() }
     }
 
     /// The queries that stand before one, for it and the WITH of its own.

@@ -190,7 +190,7 @@ async fn attempt(
                 known.put(place, returned)?;
             }
             None if known.is_shared(place) => {
-                let mut own = known.query(place, with);
+                let mut own = known.rows_of(place)?;
                 refuse_ignored(&mut own)?;
                 let bound = here.bind(own, parameters.clone()).await?;
                 let rows = Returned::all(bound.names.give(here.rows(bound.plan).await?)).await?;
