@@ -151,7 +151,7 @@ impl Binder<'_> {
     fn merge(&mut self, select: &Select, shape: &MergeShape, place: &QueryContext) -> Result<BoundMerge> {
         let joined = self.merged_rows(select, shape, place)?;
         let mut items = select.projection.iter().map(|item| match item {
-            SelectItem::UnnamedExpr(item) => Ok(item),
+            SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. } => Ok(item),
             _ => Err(unexpected()),
         });
         let (mut conditions, mut values) = (Vec::new(), Vec::new());

@@ -26,7 +26,7 @@ pub(crate) use crate::statements::dml::change::find::{
     FoundRecords, New, SEVERAL, find, record_id, referred_columns, taken_twice,
 };
 pub(crate) use crate::statements::dml::change::held::{HeldRows, lock};
-pub(crate) use crate::statements::dml::change::pending::{Pending, write_all};
+pub(crate) use crate::statements::dml::change::pending::{Pending, needs_steps, write_all};
 pub(crate) use crate::statements::dml::change::returning::{
     Returned, Returning, from_table, is_merge_action, select,
 };

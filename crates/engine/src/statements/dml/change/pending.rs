@@ -1,6 +1,6 @@
 //! Writing what was found: the changes of all parts of a statement in one transaction, unless a table was changed meanwhile.
 
-use crate::session::{StatementContext, TargetTable, blocking};
+use crate::session::{CancelToken, StatementContext, TargetTable, blocking};
 use crate::statements::dml::change::find::{FoundRecords, New};
 use crate::statements::dml::change::returning::Returned;
 use crate::statements::write;
@@ -20,45 +20,51 @@ pub(crate) struct Pending {
 /// A table of the statement, and what becomes of it.
 type Changed = (TargetTable, FoundRecords);
 
-/// Writes the changes of a statement, of each table at most once; false when one of the tables is not as it was read. All of them
-/// are of one store, or the statement is in a transaction.
+/// Whether the tables of a statement can't be written at once: they are of two stores, or one lies in heap pages, of which a
+/// reference to its new records can be checked when they are written alone.
+pub(crate) fn needs_steps(targets: &[TargetTable]) -> bool {
+    let Some((first, others)) = targets.split_first() else { return false };
+    let is_same = |other: &TargetTable| {
+        Arc::ptr_eq(&other.store, &first.store) && other.table.definition.id == first.table.definition.id
+    };
+    let is_of_another = |other: &TargetTable| !Arc::ptr_eq(&other.store, &first.store);
+    let has_heap = targets.iter().any(|target| target.table.heap.is_some());
+    others.iter().any(is_of_another) || has_heap && !others.iter().all(is_same)
+}
+
+/// Writes the changes of a statement, of each table at most once; false when one of the tables is not as it was read. A statement
+/// that [`needs_steps`] is in a transaction.
 pub(crate) async fn write_all(context: &StatementContext, changes: Vec<Changed>) -> Result<bool> {
-    let mut stores: Vec<(Arc<Store>, Vec<Changed>)> = Vec::new();
-    for (target, found) in changes.into_iter().filter(|(_, found)| found.records > 0) {
-        match stores.iter_mut().find(|(store, _)| Arc::ptr_eq(store, &target.store)) {
-            Some((_, others)) => others.push((target, found)),
-            None => stores.push((Arc::clone(&target.store), vec![(target, found)])),
-        }
-    }
-    if stores.len() < 2 {
-        return match stores.pop() {
-            Some((store, changes)) => write_store(context, store, changes).await,
-            None => Ok(true),
-        };
+    let changes: Vec<Changed> = changes.into_iter().filter(|(_, found)| found.records > 0).collect();
+    let targets: Vec<TargetTable> = changes.iter().map(|(target, _)| target.clone()).collect();
+    let Some(first) = targets.first() else { return Ok(true) };
+    if !needs_steps(&targets) {
+        return write_store(context, Arc::clone(&first.store), changes).await;
     }
     let transaction = context.transaction.clone();
-    let transaction = transaction.ok_or_else(|| Error::Internal("two stores are written by one statement".into()))?;
-    // What is written of the first goes with the second.
-    let (own, cancel) = (Arc::clone(&transaction), context.cancel.clone());
-    blocking(move || own.savepoint(STATEMENT.to_owned(), &cancel)).await?;
+    let transaction = transaction.ok_or_else(|| Error::Internal("a statement in steps has no transaction".into()))?;
+    // What is written of the first goes with the others.
+    let own = Arc::clone(&transaction);
+    blocking(move || own.savepoint(STATEMENT.to_owned(), &CancelToken::new())).await?;
     let mut written = Ok(true);
-    for (store, changes) in stores {
+    for (target, found) in in_order(changes) {
         if let Ok(true) = written {
-            written = write_store(context, store, changes).await;
+            written = write_store(context, Arc::clone(&target.store), vec![(target, found)]).await;
         }
     }
-    let (is_written, cancel) = (matches!(written, Ok(true)), context.cancel.clone());
+    let is_written = matches!(written, Ok(true));
+    // A statement that was cancelled takes its changes back.
     blocking(move || {
         if !is_written {
-            transaction.back_to(STATEMENT, &cancel)?;
+            transaction.back_to(STATEMENT, &CancelToken::new())?;
         }
-        transaction.release(STATEMENT, &cancel)
+        transaction.release(STATEMENT, &CancelToken::new())
     })
     .await?;
     written
 }
 
-/// The savepoint before a statement that writes two stores; no statement can name it.
+/// The savepoint before a statement that is written in steps; no statement can name it.
 const STATEMENT: &str = "";
 
 /// Writes the changes of one store.

@@ -18,7 +18,7 @@ pub(crate) use described::describe;
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored::{apart, has_changes, refuse_ignored, writes};
 use crate::sql::names::unsupported;
-use crate::statements::dml::change::{FoundRecords, New, Pending, Returned, Work, write_all};
+use crate::statements::dml::change::{FoundRecords, New, Pending, Returned, Work, needs_steps, write_all};
 use crate::statements::dml::insert::Inserting;
 use crate::statements::dml::parts::known::KnownQueries;
 use crate::statements::dml::{change, insert, merge};
@@ -29,7 +29,6 @@ use datafusion::sql::sqlparser::ast::{
     Delete, FromTable, ObjectName, Query, SetExpr, Statement as Sql, TableFactor, TableObject, With,
 };
 use gingham_storage::TableId;
-use gingham_storage::store::Store;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -45,13 +44,8 @@ pub(crate) async fn run(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     let Sql::Query(query) = statement else { return Err(Error::Internal("a WITH stands before a query".into())) };
-    let stores = changed(context, &query)?.into_iter().fold(Vec::<Arc<Store>>::new(), |mut stores, target| {
-        if !stores.iter().any(|store| Arc::ptr_eq(store, &target.store)) {
-            stores.push(target.store);
-        }
-        stores
-    });
-    if context.transaction.is_some() || stores.len() < 2 {
+    let targets = changed(context, &query)?;
+    if context.transaction.is_some() || !needs_steps(&targets) {
         if let Some(outcome) = attempt(context, &query, parameters.clone()).await? {
             return Ok(outcome);
         }
@@ -61,9 +55,9 @@ pub(crate) async fn run(
         }
     }
     let kept = &context.session.engine.store;
-    let first = stores.iter().find(|store| Arc::ptr_eq(store, kept)).or(stores.first());
+    let first = targets.iter().find(|target| Arc::ptr_eq(&target.store, kept)).or(targets.first());
     let first = first.ok_or_else(|| Error::Internal("a statement changes no table".into()))?;
-    let (context, transaction) = context.as_writer(first).await?;
+    let (context, transaction) = context.as_writer(&first.store).await?;
     let outcome = attempt(&context, &query, parameters).await?;
     let outcome = outcome.ok_or_else(|| Error::Internal("a table was changed by two at once".into()))?;
     blocking(move || transaction.commit()).await?;
