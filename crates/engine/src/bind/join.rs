@@ -14,7 +14,9 @@ use crate::suggest::did_you_mean;
 use datafusion::common::Column;
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder, lit};
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableFactor};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableFactor,
+};
 use gingham_storage::SqlState;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Clauses of queries that DataFusion's planner parses and ignores: refused by name instead.
 
-use crate::{Error, Result};
 use crate::sql::names::unsupported;
 use crate::sql::walk::{SyntaxTree, Visit};
+use crate::{Error, Result};
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, GroupByExpr, JoinOperator, LimitClause, Query, Select, SelectFlavor, SelectItem,

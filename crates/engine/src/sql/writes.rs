@@ -7,7 +7,8 @@
 use crate::Result;
 use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Insert, Merge, MergeAction, MergeUpdateExpr, Setting, Statement as Sql, TableAliasWithoutColumns, Value,
+    Expr, Ident, Insert, Merge, MergeAction, MergeUpdateExpr, Setting, Statement as Sql, TableAliasWithoutColumns,
+    Value,
 };
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Whitespace, Word};
 
@@ -164,10 +165,8 @@ impl Edit {
         };
         let blank = || Token::Whitespace(Whitespace::Space);
         let instead = self.instead.split(' ').filter(|word| !word.is_empty());
-        let instead: Vec<TokenWithSpan> = instead
-            .flat_map(|word| [token(word), blank()])
-            .map(|token| TokenWithSpan { token, span })
-            .collect();
+        let instead: Vec<TokenWithSpan> =
+            instead.flat_map(|word| [token(word), blank()]).map(|token| TokenWithSpan { token, span }).collect();
         tokens.splice(self.first..=self.last, instead);
     }
 }

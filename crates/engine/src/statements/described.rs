@@ -10,8 +10,8 @@ use crate::sql::ignored as query;
 use crate::sql::names::column_name;
 use crate::sql::parse::{Statement, query_of};
 use crate::statements::admin::{explain, prepare, summarize};
-use crate::statements::dml::{merge, parts};
 use crate::statements::dml::values::is_default;
+use crate::statements::dml::{merge, parts};
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -20,8 +20,8 @@ use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, LimitClause, Merge, MergeAction, MergeInsertKind,
-    ObjectName, OnConflictAction, OnInsert, OutputClause, Query, SelectItem, SetExpr, Statement as Sql, TableFactor, TableObject,
-    Update, UpdateTableFromKind, Value, With,
+    ObjectName, OnConflictAction, OnInsert, OutputClause, Query, SelectItem, SetExpr, Statement as Sql, TableFactor,
+    TableObject, Update, UpdateTableFromKind, Value, With,
 };
 use gingham_storage::TableDefinition;
 use std::sync::Arc;

@@ -33,7 +33,11 @@ fn types_and_schemas_are_told_before_it_runs() {
             vec![text.clone(), int.clone(), decimal.clone()],
             vec!["k", "n"],
         ),
-        ("WITH i AS (INSERT INTO t VALUES ($1, $2)) DELETE FROM u WHERE n > $3", vec![int.clone(), text, decimal], vec![]),
+        (
+            "WITH i AS (INSERT INTO t VALUES ($1, $2)) DELETE FROM u WHERE n > $3",
+            vec![int.clone(), text, decimal],
+            vec![],
+        ),
         (
             "MERGE INTO t USING u ON a = k WHEN MATCHED THEN DO NOTHING WHEN NOT MATCHED THEN INSERT VALUES ($1)
              RETURNING merge_action(), *, merge_action() || b AS both",
@@ -91,7 +95,9 @@ fn explain_changes_nothing() {
     let scans = explained.iter().filter(|line| line.contains("scan t") || line.contains("scan u")).count();
     assert_eq!(scans, 2, "target and source are read once: {explained:?}");
     assert_eq!(rows(&connection, "SELECT count(*), (SELECT count(*) FROM u) FROM t"), ["2|0"]);
-    connection.execute("EXPLAIN ANALYZE WITH d AS (DELETE FROM t RETURNING a) INSERT INTO u SELECT a, 1 FROM d").expect("run");
+    connection
+        .execute("EXPLAIN ANALYZE WITH d AS (DELETE FROM t RETURNING a) INSERT INTO u SELECT a, 1 FROM d")
+        .expect("run");
     assert_eq!(rows(&connection, "SELECT count(*), (SELECT count(*) FROM u) FROM t"), ["0|2"]);
 }
 
@@ -126,7 +132,8 @@ fn all_parts_are_undone_together() {
         connection.execute("INSERT INTO t VALUES (2, 'y')").expect("a record");
         let twice = "WITH d AS (DELETE FROM u RETURNING k) INSERT INTO t SELECT k, 'z' FROM d";
         assert_eq!(connection.execute(twice).unwrap_err().sqlstate(), "23505", "{layout}");
-        let divided = "WITH d AS (DELETE FROM u RETURNING k), i AS (INSERT INTO t VALUES (3)) SELECT 1 / (k - 1) FROM d";
+        let divided =
+            "WITH d AS (DELETE FROM u RETURNING k), i AS (INSERT INTO t VALUES (3)) SELECT 1 / (k - 1) FROM d";
         assert_eq!(connection.execute(divided).unwrap_err().sqlstate(), "22012", "{layout}");
         connection.execute("COMMIT").expect("the rest stays");
         assert_eq!(rows(&connection, "SELECT count(*), (SELECT count(*) FROM u) FROM t"), ["2|1"], "{layout}");

@@ -107,7 +107,10 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("25P01", &["COMMIT", "ROLLBACK"]),
     (
         "21000",
-        &["SELECT (SELECT a FROM t)", "MERGE INTO t USING (VALUES (1), (2)) v (x) ON true WHEN MATCHED THEN UPDATE SET a = x"],
+        &[
+            "SELECT (SELECT a FROM t)",
+            "MERGE INTO t USING (VALUES (1), (2)) v (x) ON true WHEN MATCHED THEN UPDATE SET a = x",
+        ],
     ),
     ("22001", &["INSERT INTO t (a, b) VALUES (7, 'toolong')", "UPDATE t SET b = 'toolong'"]),
     (

@@ -27,9 +27,7 @@ pub(crate) use crate::statements::dml::change::find::{
 };
 pub(crate) use crate::statements::dml::change::held::{HeldRows, lock};
 pub(crate) use crate::statements::dml::change::pending::{Pending, needs_steps, write_all};
-pub(crate) use crate::statements::dml::change::returning::{
-    Returned, Returning, from_table, is_merge_action, select,
-};
+pub(crate) use crate::statements::dml::change::returning::{Returned, Returning, from_table, is_merge_action, select};
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::unsupported;

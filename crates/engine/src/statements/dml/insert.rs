@@ -2,18 +2,16 @@
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::{column_name, unsupported};
+use crate::sql::writes::overriding;
 use crate::statements::dml::change::{Returned, Returning, Work, from_table};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::ingest::{Converter, Ingest};
-use crate::sql::writes::overriding;
 use crate::statements::dml::values::{Filled, ValuesRows};
 use crate::statements::dml::{change, pipeline, values};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::sql::sqlparser::ast::{
-    Insert, OnInsert, Query, SetExpr, TableAlias, TableFactor, TableObject, With,
-};
+use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableAlias, TableFactor, TableObject, With};
 use gingham_storage::{SqlState, TableDefinition};
 use std::sync::Arc;
 

@@ -56,7 +56,8 @@ impl<'w> Maker<'w> {
         let mut columns: Vec<usize> = (0..table.columns.len()).collect();
         let listed = self.random.chance(60);
         let is_keyed = |column: &usize| table.key == Some(*column);
-        if !listed && columns.len() > 1 && self.may("rows of fewer values", 15) && !columns.last().is_some_and(is_keyed) {
+        if !listed && columns.len() > 1 && self.may("rows of fewer values", 15) && !columns.last().is_some_and(is_keyed)
+        {
             columns.pop();
         }
         if listed {

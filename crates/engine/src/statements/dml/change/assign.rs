@@ -5,8 +5,8 @@ use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::query_of;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, SelectItem, SetExpr, TableAlias, TableAliasColumnDef,
-    TableFactor,
+    Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query,
+    SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor,
 };
 use gingham_storage::SqlState;
 

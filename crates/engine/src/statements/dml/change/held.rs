@@ -88,7 +88,8 @@ impl HeldRows {
         }
         let ids = batch.column(at).as_primitive::<Int64Type>();
         let known = self.met.len();
-        let mut is_wanted = |id: u64| before.is_none_or(|before| !before.contains(&id)) && (!takes_first || self.met.insert(id));
+        let mut is_wanted =
+            |id: u64| before.is_none_or(|before| !before.contains(&id)) && (!takes_first || self.met.insert(id));
         let wanted: BooleanArray = ids.values().iter().map(|id| Some(is_wanted(*id as u64))).collect();
         self.reservation.try_grow((self.met.len() - known) * BYTES_OF_MET)?;
         Ok(if wanted.true_count() == batch.num_rows() { batch.clone() } else { filter_record_batch(batch, &wanted)? })

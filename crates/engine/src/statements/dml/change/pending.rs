@@ -124,8 +124,7 @@ fn referred_first(mut changes: Vec<Changed>) -> Vec<Changed> {
             own.id != other.id && own.references.iter().any(|reference| reference.table == other.id)
         };
         let definition = |change: &Changed| Arc::clone(&change.0.table.definition);
-        let is_free =
-            |own: &Changed| !changes.iter().any(|other| refers(&definition(own), &definition(other)));
+        let is_free = |own: &Changed| !changes.iter().any(|other| refers(&definition(own), &definition(other)));
         let free = changes.iter().position(is_free).unwrap_or(0);
         ordered.push(changes.remove(free));
     }

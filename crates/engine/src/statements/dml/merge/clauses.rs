@@ -32,7 +32,10 @@ pub(super) enum Doing {
     Nothing,
     Delete,
     /// The new record has a value in the columns at these places, in the order of the values, and is as the old one else.
-    Update { changed: Vec<usize>, converter: Converter },
+    Update {
+        changed: Vec<usize>,
+        converter: Converter,
+    },
     /// A new record of the values.
     Insert(Converter),
 }
@@ -137,7 +140,8 @@ fn updated(
     definition: &Arc<TableDefinition>,
     update: &MergeUpdateExpr,
 ) -> Result<(Vec<Expr>, Doing)> {
-    let predicates = [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
+    let predicates =
+        [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
     change::refuse("MERGE … UPDATE", &predicates)?;
     let (mut names, mut values) = (Vec::new(), Vec::new());
     for (ident, value) in change::assignments(update.assignments.clone())? {

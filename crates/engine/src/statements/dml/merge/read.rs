@@ -13,9 +13,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringAr
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Int64Type, Schema, SchemaRef};
 use datafusion::common::ParamValues;
-use datafusion::sql::sqlparser::ast::{
-    Join, JoinConstraint, JoinOperator, Query, SelectItem, TableWithJoins,
-};
+use datafusion::sql::sqlparser::ast::{Join, JoinConstraint, JoinOperator, Query, SelectItem, TableWithJoins};
 use gingham_storage::write::TableWriter;
 use std::collections::HashSet;
 use std::ops::Range;

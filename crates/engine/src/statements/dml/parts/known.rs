@@ -12,8 +12,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::sql::sqlparser::ast::{Cte, Ident, Query, SetExpr, Statement as Sql, TableAliasColumnDef, With};
-use gingham_storage::scan::batch_bytes;
 use gingham_storage::SqlState;
+use gingham_storage::scan::batch_bytes;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -80,7 +80,9 @@ impl<'c> KnownQueries<'c> {
     /// The statement at a place, if it changes records.
     pub(super) fn statement(&self, place: usize) -> Result<Option<Sql>> {
         Ok(match self.with.cte_tables[place].query.body.as_ref() {
-            SetExpr::Insert(own) | SetExpr::Update(own) | SetExpr::Delete(own) | SetExpr::Merge(own) => Some(own.clone()),
+            SetExpr::Insert(own) | SetExpr::Update(own) | SetExpr::Delete(own) | SetExpr::Merge(own) => {
+                Some(own.clone())
+            }
             _ => None,
         })
     }
@@ -146,8 +148,10 @@ impl<'c> KnownQueries<'c> {
     /// The same with a schema, and perhaps no rows.
     pub(super) fn put_rows(&mut self, place: usize, schema: &SchemaRef, rows: Vec<RecordBatch>) -> Result<()> {
         // Several columns may have one name.
-        let numbered = |(at, field): (usize, &Arc<Field>)| Arc::new(field.as_ref().clone().with_name(format!("column {at}")));
-        let own: SchemaRef = Arc::new(Schema::new(schema.fields().iter().enumerate().map(numbered).collect::<Vec<_>>()));
+        let numbered =
+            |(at, field): (usize, &Arc<Field>)| Arc::new(field.as_ref().clone().with_name(format!("column {at}")));
+        let own: SchemaRef =
+            Arc::new(Schema::new(schema.fields().iter().enumerate().map(numbered).collect::<Vec<_>>()));
         let mut batches = vec![RecordBatch::new_empty(Arc::clone(&own))];
         for batch in rows {
             self.reservation.try_grow(batch_bytes(&batch))?;
@@ -168,7 +172,8 @@ impl<'c> KnownQueries<'c> {
 
 /// Whether a query gives rows.
 fn returns(query: &Query) -> bool {
-    let (SetExpr::Insert(own) | SetExpr::Update(own) | SetExpr::Delete(own) | SetExpr::Merge(own)) = query.body.as_ref()
+    let (SetExpr::Insert(own) | SetExpr::Update(own) | SetExpr::Delete(own) | SetExpr::Merge(own)) =
+        query.body.as_ref()
     else {
         return true;
     };

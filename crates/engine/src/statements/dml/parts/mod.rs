@@ -50,7 +50,8 @@ pub(crate) async fn run(
             return Ok(outcome);
         }
         if context.transaction.is_some() {
-            let text = "another statement of this connection has changed a table of this one meanwhile; run this one again";
+            let text =
+                "another statement of this connection has changed a table of this one meanwhile; run this one again";
             return Err(Error::Conflict(text.to_owned()));
         }
     }
@@ -69,8 +70,10 @@ fn changed(context: &StatementContext, query: &Query) -> Result<Vec<TargetTable>
     let of_with = query.with.iter().flat_map(|with| &with.cte_tables).map(|own| own.query.as_ref());
     let mut tables = Vec::new();
     for part in of_with.chain([query]) {
-        let (SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) | SetExpr::Merge(statement)) =
-            part.body.as_ref()
+        let (SetExpr::Insert(statement)
+        | SetExpr::Update(statement)
+        | SetExpr::Delete(statement)
+        | SetExpr::Merge(statement)) = part.body.as_ref()
         else {
             continue;
         };
