@@ -1,6 +1,6 @@
 //! The members of FROM: tables, views, queries of WITH, derived tables.
 
-use crate::bind::binder::{Beside, Binder, Bound, Instead, QueryContext, TablesOf, With, column_of};
+use crate::bind::binder::{Beside, Binder, Bound, Instead, MERGE_ACTION, QueryContext, TablesOf, With, column_of};
 use crate::bind::error;
 use crate::bind::functions::Shown;
 use crate::bind::items::has_wildcard;
@@ -224,7 +224,9 @@ impl Binder<'_> {
         let (mut from, tables): (From, &[Beside]) = match instead {
             Instead::Table(table) => (self.scan(Arc::clone(table), reference, member.is_whole, None)?, &[]),
             Instead::Rows(rows) => (self.rows_of(Arc::clone(rows), reference)?, &[]),
-            Instead::Joined(rows, tables) => (self.rows_of(Arc::clone(rows), reference)?, tables),
+            Instead::Joined(rows, tables) | Instead::Merged(rows, tables) => {
+                (self.rows_of(Arc::clone(rows), reference)?, tables)
+            }
         };
         let first = &mut from.scope.relations[0];
         first.schema = schema_name(reference.schema(), false);
@@ -237,9 +239,15 @@ impl Binder<'_> {
             let names = relation.columns.iter().map(|own| own.name.clone());
             let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, ..own }).collect();
             let relation = FromRelation { columns, key: Vec::new(), ..relation.clone() };
-            from.scope.shown.extend(relation.columns.iter().cloned());
+            if relation.name.as_deref() != Some(MERGE_ACTION.0) {
+                from.scope.shown.extend(relation.columns.iter().cloned());
+            }
             from.scope.relations.push(relation);
             others = rest;
+        }
+        if let Instead::Merged(..) = instead {
+            let own = from.scope.relations[0].columns.len();
+            from.scope.shown.rotate_left(own);
         }
         Ok(from)
     }

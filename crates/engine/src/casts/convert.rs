@@ -51,6 +51,8 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
         (DataType::Float32 | DataType::Float64, to) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
         // DataFusion would compare what is cast with what a constant was before it was.
         (DataType::Decimal128(_, own), DataType::Decimal128(_, scale)) => scale < own,
+        // DataFusion rounds the digits to a float, and what it divides by its scale once more.
+        (DataType::Decimal128(..), DataType::Float32 | DataType::Float64) => true,
         (DataType::Decimal128(..), to) => to.is_integer(),
         (from, to) => is_temporal(from) && is_temporal(to),
     }

@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `characters` | chr |
 //! | `fixed` | casts to CHAR(n) and VARCHAR(n) |
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
@@ -13,6 +14,7 @@
 //! | `substring` | what of a text a pattern finds |
 //! | `version` | version() |
 
+mod characters;
 mod fixed;
 mod function;
 pub(crate) mod like;
@@ -54,6 +56,7 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         numbers::sign(),
         like::like_escape(),
         like::like_each(),
+        characters::chr(),
         similar::similar_pattern(),
         substring::substring_of(),
         substring::substring_similar(),

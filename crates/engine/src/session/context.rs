@@ -1,6 +1,6 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
-use crate::bind::{BoundQuery, Instead, Lookup, bind};
+use crate::bind::{BoundMerge, BoundQuery, Instead, Lookup, MergeShape, bind, bind_merge};
 use crate::compile::CompileClock;
 use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
@@ -418,6 +418,24 @@ impl StatementContext {
         make_plannable(&mut query)?;
         let lookup = Arc::new(Arc::clone(self.catalogs.visible()));
         let mut bound = bind(&self.state, &mut query, lookup, instead, verb).await?;
+        self.watch.note(|times| times.logical += begun.elapsed());
+        if let Some(values) = parameters {
+            bound.plan = bound.plan.with_param_values(values)?;
+        }
+        Ok(bound)
+    }
+
+    /// The plan of the query of a MERGE.
+    pub(crate) async fn bind_merge(
+        &self,
+        mut query: Query,
+        shape: &MergeShape,
+        parameters: Option<ParamValues>,
+    ) -> Result<BoundMerge> {
+        let begun = Instant::now();
+        make_plannable(&mut query)?;
+        let lookup = Arc::new(Arc::clone(self.catalogs.visible()));
+        let mut bound = bind_merge(&self.state, &mut query, lookup, shape).await?;
         self.watch.note(|times| times.logical += begun.elapsed());
         if let Some(values) = parameters {
             bound.plan = bound.plan.with_param_values(values)?;

@@ -6,7 +6,7 @@
 //! | `parse` | text to statements |
 //! | `split`, `splitter` | a script cut into statements without parsing them, and while it arrives |
 //! | `dialect`, `infix` | the dialect, and operators that the parser does not know |
-//! | `tokens`, `adjacent`, `clauses`, `unicode` | what is put right among the tokens |
+//! | `tokens`, `adjacent`, `clauses`, `unicode`, `writes` | what is put right among the tokens |
 //! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
 //! | `walk` | one walk over syntax trees for every visitor |
 //! | `column_types` | types of columns |
@@ -18,7 +18,7 @@
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
-//! | `precedence`, `untyped`, `operators`, `forms`, `literals` | corrections of what is parsed |
+//! | `precedence`, `untyped`, `into`, `operators`, `forms`, `literals` | corrections of what is parsed |
 
 mod adjacent;
 pub(crate) mod alter_design;
@@ -31,6 +31,7 @@ pub(crate) mod explain;
 pub(crate) mod forms;
 pub(crate) mod ignored;
 pub(crate) mod infix;
+pub(crate) mod into;
 pub(crate) mod layout;
 pub(crate) mod lengths;
 pub(crate) mod literals;
@@ -50,3 +51,4 @@ pub(crate) mod tokens;
 mod unicode;
 pub(crate) mod untyped;
 pub(crate) mod walk;
+pub(crate) mod writes;

@@ -17,7 +17,7 @@ use crate::sql::summarize;
 use crate::sql::summarize::Summarize;
 use crate::sql::tokens::Tokens;
 use crate::sql::walk::{SyntaxTree, Visit};
-use crate::sql::{depth, refuse, untyped};
+use crate::sql::{depth, into, refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{CopyToStatement, DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
@@ -129,7 +129,7 @@ fn end(sql: &str) -> Option<Position> {
 }
 
 fn parse_all(sql: &str) -> Result<Vec<Statement>> {
-    let Tokens { tokens, materialized, ties, parameters: _ } = Tokens::of(sql)?;
+    let Tokens { tokens, materialized, ties, writes, parameters: _ } = Tokens::of(sql)?;
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&Gingham).build()?;
     let mut statements = Vec::new();
     loop {
@@ -140,6 +140,7 @@ fn parse_all(sql: &str) -> Result<Vec<Statement>> {
         let mut statement = parse_one(&mut parser)?;
         materialized.put(&mut statement)?;
         ties.put(&mut statement)?;
+        writes.put(&mut statement)?;
         statements.push(statement);
         let next = parser.parser.peek_token_ref();
         if !matches!(next.token, Token::EOF | Token::SemiColon) {
@@ -178,8 +179,7 @@ pub(crate) fn query_of(text: &str) -> Result<Query> {
 
 /// The query of a view's text. Its syntax tree has no lines and columns: they would be taken for those of the statement.
 pub(crate) fn query_of_view(text: &str) -> std::result::Result<Query, String> {
-    let Tokens { tokens, materialized, ties, parameters: _ } =
-        Tokens::without_places(text).map_err(|error| error.to_string())?;
+    let Tokens { tokens, materialized, ties, .. } = Tokens::without_places(text).map_err(|error| error.to_string())?;
     let parsed = Parser::new(&Gingham).with_tokens_with_locations(tokens).parse_query();
     let mut query = parsed.map_err(|error| error.to_string())?;
     materialized.put(query.as_mut()).map_err(|error| error.to_string())?;
@@ -236,7 +236,7 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
         depth::limit(&mut statement)?;
         return Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(statement)))));
     }
-    let mut statement = parser.parse_statement()?;
+    let mut statement = into::as_create(parser.parse_statement()?)?;
     depth::limit(&mut statement)?;
     Ok(Statement::Sql(Box::new(statement)))
 }

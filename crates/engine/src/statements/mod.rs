@@ -44,7 +44,7 @@ use crate::statements::admin::{
 };
 use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
 use crate::statements::dml::ingest::Ingest;
-use crate::statements::dml::{change, insert, merge};
+use crate::statements::dml::{change, insert, merge, parts};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
@@ -96,6 +96,9 @@ pub(crate) async fn run(
 }
 
 async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<ParamValues>) -> Result<Outcome> {
+    if parts::changes_in_with(&statement) {
+        return parts::run(context, statement, parameters).await;
+    }
     let (statement, with) = query::apart(statement);
     match statement {
         Sql::Query(mut query) => {
@@ -107,8 +110,8 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, with, parameters).await,
-        Sql::Update(statement) => change::update(context, statement, with, parameters).await,
-        Sql::Delete(statement) => change::delete(context, statement, with, parameters).await,
+        Sql::Update(statement) => change::run(context, change::update(statement, with)?, parameters).await,
+        Sql::Delete(statement) => change::run(context, change::delete(statement, with)?, parameters).await,
         Sql::Merge(statement) => merge::run(context, statement, with, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,

@@ -1,7 +1,7 @@
 //! Whether a statement leaves the database as it is: what may run where it is open for reading only.
 
 use crate::recording::CLEAR_WORKLOAD;
-use crate::sql::ignored::changes;
+use crate::sql::ignored::writes;
 use crate::sql::parse::Statement;
 use crate::sql::session::SessionStatement;
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -33,7 +33,7 @@ fn of_datafusion(statement: &DataFusionStatement) -> bool {
 
 fn of_sql(statement: &Sql) -> bool {
     match statement {
-        Sql::Query(query) => !changes(query) && !clears(&query.to_string()),
+        Sql::Query(query) => !writes(query) && !clears(&query.to_string()),
         Sql::Explain { analyze, statement, .. } => !analyze || of_sql(statement),
         Sql::ExplainTable { .. }
         | Sql::ShowCreate { .. }

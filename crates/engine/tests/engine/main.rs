@@ -6,6 +6,7 @@ mod api;
 mod arithmetic;
 mod by_records;
 mod changes;
+mod changes_in_with;
 mod char_blanks;
 mod compiled_joins;
 mod compiled_kinds;
