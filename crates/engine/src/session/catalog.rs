@@ -6,6 +6,7 @@ use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{Session, StatementTables, did_you_mean, information_schema};
 use crate::session::{external_files, system_tables};
+use crate::settings::{ColumnNames, Settings};
 use crate::sql::literals::make_plannable;
 use crate::statements::{limit_depth, query_of_view};
 use crate::table::GinghamTable;
@@ -274,7 +275,11 @@ impl Visible {
     /// A view as a table of DataFusion's.
     async fn view_table(self: &Arc<Self>, view: FoundView) -> crate::Result<Arc<dyn TableProvider>> {
         let FoundView { name, mut query, columns, inside } = view;
-        let state = self.session.state().0;
+        let mut state = self.session.state().0;
+        let options = state.config_mut().options_mut();
+        // What a view does not say itself, its columns are called as they are written.
+        let settings = Settings { column_names: ColumnNames::Text, ..Settings::of(options) };
+        options.extensions.insert(settings);
         let bound = bind::bind(&state, &mut query, inside, Vec::new(), "").await;
         let mut bound = bound.map_err(|error| error.about(format_args!("view '{name}'")))?;
         for (own, given) in bound.names.0.iter_mut().zip(columns) {

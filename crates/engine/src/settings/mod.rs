@@ -13,7 +13,7 @@ mod parse;
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 
 use crate::settings::parse::{
-    parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_explain_width, parse_io, parse_io_depth,
+    parse_bytes, parse_column_names, parse_delta_rows, parse_durability, parse_execution, parse_explain_width, parse_io, parse_io_depth,
     parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
 };
 use crate::suggest::did_you_mean;
@@ -55,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) reads: ReadOptions,
     /// `gingham.layout`: the layout of new tables that name none.
     pub(crate) layout: String,
+    /// `gingham.column_names`: what columns of a result are called that no AS names.
+    pub(crate) column_names: ColumnNames,
     /// `gingham.execution`: who runs what a pipeline can do.
     pub(crate) execution: Execution,
     /// `gingham.lab_stages`: what an experiment fixes of pipelines' stages. Experiments alone have the setting.
@@ -97,6 +99,15 @@ pub(crate) enum Machine {
 /// Threads of the reference machine.
 pub(crate) const REFERENCE_THREADS: usize = 2;
 
+/// What columns of a result are called that no AS names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnNames {
+    /// As they are written: `count(*)`.
+    Text,
+    /// As PostgreSQL calls them: `count`.
+    Postgres,
+}
+
 /// Who runs what a pipeline can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Execution {
@@ -109,6 +120,8 @@ pub(crate) enum Execution {
 const EXECUTION: &str = "Who runs what a pipeline can do: auto, fused, staged, vectorized, interpreted or datafusion";
 const LAB_STAGES: &str = "For experiments: how pipelines are cut into stages, and what kernels do between them";
 const LAB_DELTA_ROWS: &str = "For experiments: records past which a delta is merged into a segment, or default";
+const COLUMN_NAMES: &str =
+    "What columns of a result are called that no AS names: text, as they are written, or postgres, as PostgreSQL calls them";
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
@@ -173,6 +186,7 @@ impl Settings {
             direct_io: false,
             reads: DEFAULT_READS,
             layout: DEFAULT_LAYOUT.to_owned(),
+            column_names: ColumnNames::Text,
             execution: Execution::Compiled(Mode::Auto),
             lab_stages: None,
             lab_delta_rows: None,
@@ -205,6 +219,7 @@ impl Settings {
             "io_unit" => self.reads.unit = parse_io_unit(value)?,
             "io_depth" => self.reads.depth = parse_io_depth(value)?,
             "layout" => self.layout = value.trim().to_ascii_lowercase(),
+            "column_names" => self.column_names = parse_column_names(value)?,
             "execution" => self.execution = parse_execution(value)?,
             "lab_stages" if self.lab_stages.is_some() => {
                 let refused =
@@ -269,6 +284,11 @@ impl ExtensionOptions for Settings {
             entry("io_unit", self.reads.unit.to_string(), IO_UNIT),
             entry("io_depth", self.reads.depth.to_string(), IO_DEPTH),
             entry("layout", self.layout.clone(), LAYOUT),
+            entry(
+                "column_names",
+                if self.column_names == ColumnNames::Text { "text" } else { "postgres" }.to_owned(),
+                COLUMN_NAMES,
+            ),
             entry("execution", self.execution.to_string(), EXECUTION),
             entry("cache_plans", self.cache_plans.to_string(), CACHE_PLANS),
             entry("record_workload", self.record_workload.to_string(), RECORD_WORKLOAD),

@@ -1,6 +1,6 @@
 //! Values of settings as they are written, and what they mean. An error names the setting, the value and the choices.
 
-use crate::settings::{Execution, Machine};
+use crate::settings::{ColumnNames, Execution, Machine};
 use crate::{Error, Result};
 use gingham_execution::Mode;
 use gingham_kernels::Isa;
@@ -27,6 +27,17 @@ pub(super) fn parse_execution(value: &str) -> Result<Execution> {
         _ => Err(Error::invalid(
             SqlState::InvalidParameterValue,
             format!("gingham.execution is auto, fused, staged, vectorized, interpreted or datafusion, not '{value}'"),
+        )),
+    }
+}
+
+pub(super) fn parse_column_names(value: &str) -> Result<ColumnNames> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "text" => Ok(ColumnNames::Text),
+        "postgres" => Ok(ColumnNames::Postgres),
+        _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.column_names is text or postgres, not '{value}'"),
         )),
     }
 }

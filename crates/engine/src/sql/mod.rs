@@ -12,6 +12,7 @@
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
 //! | `alter_design`, `copy`, `explain`, `summarize` | statements that the parser does not know |
+//! | `headings` | what columns of a result are called |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
@@ -25,6 +26,7 @@ pub(crate) mod copy;
 pub(crate) mod depth;
 pub(crate) mod dialect;
 pub(crate) mod explain;
+pub(crate) mod headings;
 pub(crate) mod ignored;
 pub(crate) mod layout;
 pub(crate) mod lengths;
