@@ -230,8 +230,13 @@ impl Binder<'_> {
         let own: Vec<String> = shown.own_names().map(str::to_owned).collect();
         let plan = self.trimmed(scan_of(Arc::new(shown), reference)?, &own, &definition)?;
         self.integers.note_typed(plan.schema());
-        let columns: Vec<Named> =
-            plan.schema().columns().into_iter().zip(own).map(|(column, name)| Named { name, other: None, column }).collect();
+        let columns: Vec<Named> = plan
+            .schema()
+            .columns()
+            .into_iter()
+            .zip(own)
+            .map(|(column, name)| Named { name, other: None, column })
+            .collect();
         let primary = definition.keys.iter().find(|key| key.primary);
         let key = primary.and_then(|key| {
             let column = |id| {

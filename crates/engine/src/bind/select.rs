@@ -167,7 +167,11 @@ impl Binder<'_> {
         is_top: bool,
     ) -> Result<Bound> {
         let SelectParts { items, having: _, qualify: _, order, on, windows: _ } = parts;
-        let names = if is_top { items.iter().map(|item| item.name.clone()).collect() } else { inner_names(&items, self.column_names) };
+        let names = if is_top {
+            items.iter().map(|item| item.name.clone()).collect()
+        } else {
+            inner_names(&items, self.column_names)
+        };
         let (plan, groups) = self.unnest(plan, items.iter().map(|item| item.expression.clone()).collect())?;
         let mut list: Vec<Planned> = Vec::new();
         let mut columns: Vec<Named> = Vec::new();

@@ -3,10 +3,10 @@
 use crate::bind::binder::{Binder, Bound, QueryContext, With, WithSource};
 use crate::bind::from::From;
 use crate::bind::scope::FromRelation;
+use crate::bind::scope::Named;
 use crate::bind::with_order::in_order;
 use crate::bind::{error, shared};
 use crate::shared::SharedRows;
-use crate::bind::scope::Named;
 use crate::sql::names::fold;
 use crate::{Error, Result};
 use datafusion::common::TableReference;

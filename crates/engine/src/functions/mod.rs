@@ -2,6 +2,9 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `catalog` | PostgreSQL's functions about the catalog and the session |
+//! | `arrays` | PostgreSQL's functions of arrays that DataFusion lacks |
+//! | `quoting` | quote_ident, quote_literal, format |
 //! | `fixed` | casts to CHAR(n) and VARCHAR(n) |
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
@@ -11,16 +14,22 @@
 //! | `similar` | patterns of SIMILAR TO |
 //! | `version` | version() |
 
+mod arrays;
+mod catalog;
 mod fixed;
 mod function;
 pub(crate) mod like;
 pub(crate) mod names;
 mod numbers;
+mod quoting;
 pub(crate) mod regular;
 mod similar;
 mod version;
 
+pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
+pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
+pub(crate) use quoting::quoted;
 pub use version::built_from;
 
 pub(crate) use function::{Compute, PureFunction, over_arrays, typed};
@@ -34,9 +43,31 @@ pub(crate) const ORDERED_AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "fi
 /// The function that makes a regular expression of a pattern of SIMILAR TO.
 pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 
+/// Functions that stand for what has no name in SQL: nobody calls them.
+const INTERNAL: &[&str] = &[
+    REGISTERED,
+    REGISTERED_NAME,
+    REGISTERED_OR_NULL,
+    COMPARE_ALL,
+    COMPARE_ANY,
+    SIMILAR_PATTERN,
+    TO_CHAR,
+    TO_VARCHAR,
+    names::ADD,
+    names::SUBTRACT,
+    names::MULTIPLY,
+    names::NEGATE,
+    names::DIVIDE,
+];
+
+/// Whether a function stands for what has no name in SQL.
+pub(crate) fn is_internal(name: &str) -> bool {
+    INTERNAL.contains(&name)
+}
+
 /// All of them.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    vec![
+    let mut all = vec![
         numbers::power(),
         numbers::sign(),
         similar::similar_pattern(),
@@ -44,5 +75,7 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         version::version(),
         fixed::to_char(),
         fixed::to_varchar(),
-    ]
+    ];
+    all.extend(catalog::all().into_iter().chain(arrays::all()).chain(quoting::all()));
+    all
 }

@@ -5,7 +5,7 @@ use crate::files::{FileCall, find};
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{Session, StatementTables, did_you_mean, information_schema};
-use crate::session::{external_files, system_tables};
+use crate::session::{external_files, pg_catalog, system_tables};
 use crate::settings::{ColumnNames, Settings};
 use crate::sql::literals::make_plannable;
 use crate::statements::{limit_depth, query_of_view};
@@ -34,10 +34,10 @@ pub(super) struct Catalogs {
 /// What one statement, or one view within it, can see.
 #[derive(Debug)]
 pub(super) struct Visible {
-    session: Arc<Session>,
-    snapshot: Arc<Snapshot>,
+    pub(super) session: Arc<Session>,
+    pub(super) snapshot: Arc<Snapshot>,
     /// `None` inside a view of the database, which must mean the same to every session.
-    session_only: Option<SessionOnly>,
+    pub(super) session_only: Option<SessionOnly>,
     /// Views whose definition is being planned, to refuse one that refers to itself.
     planning: Vec<Planned>,
     /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
@@ -120,6 +120,9 @@ impl CatalogProvider for Catalog {
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        if name == pg_catalog::NAME {
+            return Some(Arc::new(Schema { visible: Arc::clone(&self.visible), name: name.to_string() }));
+        }
         if name == information_schema::NAME {
             let visible = Arc::clone(&self.visible);
             let catalogs = Arc::new(Catalogs { visible: Arc::clone(&visible) });
@@ -218,6 +221,7 @@ impl SchemaProvider for Schema {
             || self.externals().is_some_and(|externals| externals.table_exist(table))
             || in_snapshot(&self.visible.snapshot)
             || system_tables::NAMES.contains(&table)
+            || ([BARE_NAMES, pg_catalog::NAME].contains(&self.name.as_str()) && pg_catalog::has(table))
     }
 }
 
@@ -300,14 +304,30 @@ fn parse_view(view: &ViewDefinition) -> crate::Result<Query> {
 }
 
 impl Schema {
+    /// The table of PostgreSQL's catalog of that name.
+    async fn of_postgresql(&self, table: &str) -> crate::Result<Option<Looked>> {
+        let found = pg_catalog::table(table, &self.visible).await?;
+        Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))))
+    }
+
     /// The table or view of that name.
     async fn look_up(&self, table: &str) -> crate::Result<Option<Looked>> {
         let name = self.full_name(table);
+        if self.name == pg_catalog::NAME {
+            return self.of_postgresql(table).await;
+        }
         if let Some(given) = self.given(table) {
             return Ok(Some(Looked::Known(KnownRelation::Other(given))));
         }
         if let Some(temp) = self.temp()
             && let Some(found) = self.visible.kept(temp, &name, true)?
+        {
+            return Ok(Some(found));
+        }
+        // Its names come before those of the database where a name stands alone, as in PostgreSQL.
+        if self.name == BARE_NAMES
+            && table.starts_with("pg_")
+            && let Some(found) = self.of_postgresql(table).await?
         {
             return Ok(Some(found));
         }
@@ -342,7 +362,9 @@ impl Lookup for Arc<Visible> {
             return Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))));
         }
         let name = &*resolved.schema;
-        if ![DEFAULT_SCHEMA, BARE_NAMES].contains(&name) && !self.snapshot.schemas.iter().any(|own| own == name) {
+        if ![DEFAULT_SCHEMA, BARE_NAMES, pg_catalog::NAME].contains(&name)
+            && !self.snapshot.schemas.iter().any(|own| own == name)
+        {
             return Ok(None);
         }
         let schema = Schema { visible: Arc::clone(self), name: name.to_owned() };
@@ -372,8 +394,10 @@ impl Visible {
     /// "table 'x' does not exist; did you mean 'y'?"
     pub(super) fn unknown_table(&self, name: &TableName) -> Error {
         let snapshots = self.snapshots();
-        if name.schema != DEFAULT_SCHEMA && !snapshots.iter().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
-            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain([information_schema::NAME]);
+        let is_known = [DEFAULT_SCHEMA, pg_catalog::NAME].contains(&name.schema.as_str());
+        if !is_known && !snapshots.iter().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
+            let system = [information_schema::NAME, pg_catalog::NAME];
+            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain(system);
             return Error::invalid(
                 SqlState::UndefinedSchema,
                 match find::of_name(Path::new(&format!("x.{}", name.table))) {

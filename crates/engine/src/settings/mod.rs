@@ -12,9 +12,10 @@ mod parse;
 
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 
+use crate::postgres::CatalogNames;
 use crate::settings::parse::{
-    parse_bytes, parse_column_names, parse_delta_rows, parse_durability, parse_execution, parse_explain_width, parse_io, parse_io_depth,
-    parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
+    parse_bytes, parse_column_names, parse_delta_rows, parse_durability, parse_execution, parse_explain_width,
+    parse_io, parse_io_depth, parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
 };
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
@@ -81,6 +82,8 @@ pub(crate) struct Settings {
     pub(crate) show_code: Option<usize>,
     /// `gingham.explain_width`: columns of text that EXPLAIN's tree takes.
     pub(crate) explain_width: usize,
+    /// The catalog of the statement, for functions that ask it; no setting.
+    pub(crate) catalog: Option<Arc<dyn CatalogNames>>,
     /// Notes of the statement's plans for EXPLAIN; no setting.
     pub(crate) notes: Option<Arc<PlanNotes>>,
     /// The operators that the statement's plans leave to DataFusion; no setting.
@@ -120,8 +123,7 @@ pub(crate) enum Execution {
 const EXECUTION: &str = "Who runs what a pipeline can do: auto, fused, staged, vectorized, interpreted or datafusion";
 const LAB_STAGES: &str = "For experiments: how pipelines are cut into stages, and what kernels do between them";
 const LAB_DELTA_ROWS: &str = "For experiments: records past which a delta is merged into a segment, or default";
-const COLUMN_NAMES: &str =
-    "What columns of a result are called that no AS names: text, as they are written, or postgres, as PostgreSQL calls them";
+const COLUMN_NAMES: &str = "What columns of a result are called that no AS names: text, as they are written, or postgres, as PostgreSQL calls them";
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
@@ -199,6 +201,7 @@ impl Settings {
             auto_vacuum: true,
             show_code: None,
             explain_width: DEFAULT_EXPLAIN_WIDTH,
+            catalog: None,
             notes: None,
             fallbacks: Arc::default(),
         }

@@ -3,8 +3,8 @@
 
 use crate::sql::names::fold;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, ObjectName, Query, SelectItem, SetExpr,
-    TimezoneInfo, TrimWhereField, Value,
+    AccessExpr, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, ObjectName, SelectItem, SetExpr,
+    TimezoneInfo, TrimWhereField,
 };
 
 /// What PostgreSQL calls a column that nothing names.
@@ -92,7 +92,6 @@ fn name_of(expression: &Expr) -> Option<(String, Strength)> {
         }
         Expr::TypedString(own) => weak(type_name(&own.data_type)),
         Expr::Interval(_) => weak("interval".to_owned()),
-        Expr::Value(own) if matches!(own.value, Value::Boolean(_)) => weak("bool".to_owned()),
         Expr::Case { else_result, .. } => else_result
             .as_deref()
             .and_then(name_of)
@@ -131,15 +130,11 @@ fn first_column(body: &SetExpr) -> String {
             Some(item) => Heading::of_item(item).map_or_else(|| NAMELESS.to_owned(), |own| own.postgres),
             None => NAMELESS.to_owned(),
         },
-        SetExpr::Query(query) => first_column_of(query),
+        SetExpr::Query(query) => first_column(&query.body),
         SetExpr::SetOperation { left, .. } => first_column(left),
         SetExpr::Values(_) => "column1".to_owned(),
         _ => NAMELESS.to_owned(),
     }
-}
-
-fn first_column_of(query: &Query) -> String {
-    first_column(&query.body)
 }
 
 /// The name that PostgreSQL knows a type by: an array goes by its elements'.
@@ -202,7 +197,7 @@ mod tests {
             ("1::bigint", "int8"),
             ("'x'::text[]", "text"),
             ("lower(x)::text", "lower"),
-            ("true", "bool"),
+            ("true", "?column?"),
             ("INTERVAL '1 day'", "interval"),
             ("CASE WHEN a THEN 1 END", "case"),
             ("CASE WHEN a THEN 1 ELSE b END", "b"),
@@ -232,7 +227,7 @@ mod tests {
     #[test]
     fn both_names_are_kept_in_an_alias() {
         let own = Heading { text: "a ^ \0 2".into(), postgres: NAMELESS.into() };
-        let item = SelectItem::ExprWithAlias { expr: Expr::value(Value::Null), alias: own.clone().kept() };
+        let item = SelectItem::ExprWithAlias { expr: Expr::Tuple(Vec::new()), alias: own.clone().kept() };
         assert_eq!(Heading::of_item(&item), Some(own));
     }
 }

@@ -5,8 +5,8 @@
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
 use crate::sql::headings::Heading;
-use crate::sql::operators;
 use crate::sql::walk::{SyntaxTree, Visit};
+use crate::sql::{arrays, operators, postgres};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, ExactNumberInfo, Expr, Select, SelectItem, TimezoneInfo, TypedString, Value,
@@ -54,6 +54,8 @@ impl Visit for Literals {
     }
 
     fn expression_end(&mut self, expression: &mut Expr) -> Result<()> {
+        postgres::mend(expression)?;
+        arrays::mend(expression)?;
         if let Expr::Cast { data_type: DataType::Timestamp(precision @ None, _), .. }
         | Expr::TypedString(TypedString { data_type: DataType::Timestamp(precision @ None, _), .. }) = expression
         {

@@ -18,9 +18,11 @@
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
+//! | `postgres`, `arrays` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
 pub(crate) mod alter_design;
+pub(crate) mod arrays;
 pub(crate) mod column_types;
 pub(crate) mod copy;
 pub(crate) mod depth;
@@ -36,6 +38,7 @@ pub(crate) mod operators;
 pub(crate) mod parameters;
 pub(crate) mod parse;
 pub(crate) mod places;
+pub(crate) mod postgres;
 pub(crate) mod precedence;
 pub(crate) mod quoted;
 pub(crate) mod refuse;

@@ -105,6 +105,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("25P01", &["COMMIT", "ROLLBACK"]),
     ("21000", &["SELECT (SELECT a FROM t)"]),
     ("22001", &["INSERT INTO t (a, b) VALUES (7, 'toolong')", "UPDATE t SET b = 'toolong'"]),
+    ("22004", &["SELECT format('%I', NULL)"]),
     (
         "22003",
         &[

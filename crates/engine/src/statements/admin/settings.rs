@@ -3,7 +3,7 @@
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::settings::current_name;
 use crate::sql::names::unsupported;
-use crate::statements::admin::describe;
+use crate::statements::admin::{describe, functions};
 use crate::{Error, Result};
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -64,7 +64,7 @@ pub(crate) async fn show(context: &StatementContext, mut statement: Sql) -> Resu
             }
             known_setting(context, variable)?;
         }
-        Sql::ShowFunctions { .. } => {}
+        Sql::ShowFunctions { filter } => return functions::show(context, filter.as_ref()).await,
         Sql::ShowTables {
             terse: false,
             history: false,
