@@ -237,7 +237,7 @@ impl Binder<'_> {
         for Beside { relation, fields } in tables {
             let rest = others.split_off(fields.len());
             let names = relation.columns.iter().map(|own| own.name.clone());
-            let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, ..own }).collect();
+            let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, other: None, ..own }).collect();
             let relation = FromRelation { columns, key: Vec::new(), ..relation.clone() };
             if relation.name.as_deref() != Some(MERGE_ACTION.0) {
                 from.scope.shown.extend(relation.columns.iter().cloned());
@@ -282,8 +282,13 @@ impl Binder<'_> {
         let own: Vec<String> = shown.own_names().map(str::to_owned).collect();
         let plan = self.trimmed(scan_of(Arc::new(shown), reference)?, &own, &definition)?;
         self.integers.note_typed(plan.schema());
-        let columns: Vec<Named> =
-            plan.schema().columns().into_iter().zip(own).map(|(column, name)| Named { name, column }).collect();
+        let columns: Vec<Named> = plan
+            .schema()
+            .columns()
+            .into_iter()
+            .zip(own)
+            .map(|(column, name)| Named { name, other: None, column })
+            .collect();
         let primary = definition.keys.iter().find(|key| key.primary);
         let key = primary.and_then(|key| {
             let column = |id| {
@@ -373,8 +378,8 @@ impl Binder<'_> {
         });
         let renamed = renamed.collect();
         let subquery = as_subquery(self.project(plan, renamed)?);
-        let names: Vec<String> = columns.into_iter().map(|own| own.name).collect();
-        Ok(Bound::of(LogicalPlan::Subquery(subquery), names))
+        let names: Vec<String> = columns.iter().map(|own| own.name.clone()).collect();
+        Ok(Bound::of(LogicalPlan::Subquery(subquery), names).also_called(&columns))
     }
 
     fn view(&mut self, view: &Arc<View>) -> Result<Bound> {
@@ -465,6 +470,7 @@ pub(super) fn aliased(mut from: From, alias: Option<&TableAlias>) -> Result<From
     }
     for (own, name) in relation.columns.iter_mut().zip(&alias.columns) {
         own.name = fold(&name.name);
+        own.other = None;
     }
     from.scope.shown.clone_from(&relation.columns);
     Ok(from)

@@ -122,7 +122,7 @@ impl Binder<'_> {
         for (left, right) in pairs {
             let name = self.names.fresh(&left.name);
             columns.push(coalesce(vec![Planned::Column(left.column), Planned::Column(right.column)]).alias(&name));
-            merged.push(Named { name: left.name, column: Column::new_unqualified(name) });
+            merged.push(Named { name: left.name, other: left.other, column: Column::new_unqualified(name) });
         }
         from.plan = self.project(from.plan.clone(), columns)?;
         from.scope.fields = Arc::clone(from.plan.schema());

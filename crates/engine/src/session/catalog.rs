@@ -5,8 +5,8 @@ use crate::files::{FileCall, find};
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{ReadSet, Session, StatementTables, did_you_mean, information_schema};
-use crate::session::{external_files, system_tables};
-use crate::settings::ClientSettings;
+use crate::session::{external_files, pg_catalog, system_tables};
+use crate::settings::{ClientSettings, ColumnNames, Settings};
 use crate::sql::literals::make_plannable;
 use crate::statements::{limit_depth, query_of_view};
 use crate::table::GinghamTable;
@@ -34,10 +34,10 @@ pub(super) struct Catalogs {
 /// What one statement, or one view within it, can see.
 #[derive(Debug)]
 pub(super) struct Visible {
-    session: Arc<Session>,
-    snapshot: Arc<Snapshot>,
+    pub(super) session: Arc<Session>,
+    pub(super) snapshot: Arc<Snapshot>,
     /// `None` inside a view of the database, which must mean the same to every session.
-    session_only: Option<SessionOnly>,
+    pub(super) session_only: Option<SessionOnly>,
     /// Views whose definition is being planned, to refuse one that refers to itself.
     planning: Vec<Planned>,
     /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
@@ -136,6 +136,9 @@ impl CatalogProvider for Catalog {
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        if name == pg_catalog::NAME {
+            return Some(Arc::new(Schema { visible: Arc::clone(&self.visible), name: name.to_string() }));
+        }
         if name == information_schema::NAME {
             let visible = Arc::clone(&self.visible);
             let catalogs = Arc::new(Catalogs { visible: Arc::clone(&visible) });
@@ -234,6 +237,7 @@ impl SchemaProvider for Schema {
             || self.externals().is_some_and(|externals| externals.table_exist(table))
             || in_snapshot(&self.visible.snapshot)
             || system_tables::NAMES.contains(&table)
+            || ([BARE_NAMES, pg_catalog::NAME].contains(&self.name.as_str()) && pg_catalog::has(table))
     }
 }
 
@@ -241,6 +245,15 @@ impl Visible {
     /// The catalog of what is visible.
     pub(super) fn catalog(self: &Arc<Self>) -> impl CatalogProvider + use<> {
         Catalog { visible: Arc::clone(self) }
+    }
+
+    /// The schemas that there are among those in which names without one are looked for.
+    pub(super) fn search_path(&self) -> Vec<String> {
+        let known = |schema: &&String| *schema == DEFAULT_SCHEMA || self.snapshot.schemas.contains(*schema);
+        match &self.path {
+            Some(path) => path.iter().filter(known).cloned().collect(),
+            None => vec![DEFAULT_SCHEMA.to_owned()],
+        }
     }
 
     /// TEMP tables' snapshot where they are seen, then the database's.
@@ -294,7 +307,11 @@ impl Visible {
     /// A view as a table of DataFusion's.
     async fn view_table(self: &Arc<Self>, view: FoundView) -> crate::Result<Arc<dyn TableProvider>> {
         let FoundView { name, mut query, columns, inside } = view;
-        let state = self.session.state().0;
+        let mut state = self.session.state().0;
+        let options = state.config_mut().options_mut();
+        // What a view does not say itself, its columns are called as they are written.
+        let settings = Settings { column_names: ColumnNames::Text, ..Settings::of(options) };
+        options.extensions.insert(settings);
         let bound = bind::bind(&state, &mut query, inside, Vec::new(), "").await;
         let mut bound = bound.map_err(|error| error.about(format_args!("view '{name}'")))?;
         for (own, given) in bound.names.0.iter_mut().zip(columns) {
@@ -315,9 +332,26 @@ fn parse_view(view: &ViewDefinition) -> crate::Result<Query> {
 }
 
 impl Schema {
+    /// The table of PostgreSQL's catalog of that name.
+    async fn of_postgresql(&self, table: &str) -> crate::Result<Option<Looked>> {
+        self.visible.reads.iter().for_each(|own| own.note_everything());
+        let found = pg_catalog::table(table, &self.visible).await?;
+        Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))))
+    }
+
     /// The table or view of that name.
     async fn look_up(&self, table: &str) -> crate::Result<Option<Looked>> {
+        if self.name == pg_catalog::NAME {
+            return self.of_postgresql(table).await;
+        }
         if let Some(found) = self.of_session(table)? {
+            return Ok(Some(found));
+        }
+        // Its names come before those of the database where a name stands alone, as in PostgreSQL.
+        if self.name == BARE_NAMES
+            && table.starts_with("pg_")
+            && let Some(found) = self.of_postgresql(table).await?
+        {
             return Ok(Some(found));
         }
         match self.visible.path.as_ref().filter(|_| self.name == BARE_NAMES) {
@@ -385,7 +419,9 @@ impl Lookup for Arc<Visible> {
             return Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))));
         }
         let name = &*resolved.schema;
-        if ![DEFAULT_SCHEMA, BARE_NAMES].contains(&name) && !self.snapshot.schemas.iter().any(|own| own == name) {
+        if ![DEFAULT_SCHEMA, BARE_NAMES, pg_catalog::NAME].contains(&name)
+            && !self.snapshot.schemas.iter().any(|own| own == name)
+        {
             return Ok(None);
         }
         let schema = Schema { visible: Arc::clone(self), name: name.to_owned() };
@@ -416,8 +452,10 @@ impl Visible {
     /// "table 'x' does not exist; did you mean 'y'?"
     pub(super) fn unknown_table(&self, name: &TableName) -> Error {
         let snapshots = self.snapshots();
-        if name.schema != DEFAULT_SCHEMA && !snapshots.iter().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
-            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain([information_schema::NAME]);
+        let is_known = [DEFAULT_SCHEMA, pg_catalog::NAME].contains(&name.schema.as_str());
+        if !is_known && !snapshots.iter().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
+            let system = [information_schema::NAME, pg_catalog::NAME];
+            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain(system);
             return Error::invalid(
                 SqlState::UndefinedSchema,
                 match find::of_name(Path::new(&format!("x.{}", name.table))) {

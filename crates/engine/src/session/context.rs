@@ -4,6 +4,7 @@ use crate::bind::{BoundMerge, BoundQuery, Instead, Lookup, MergeShape, bind, bin
 use crate::compile::CompileClock;
 use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
+use crate::session::pg_catalog::StatementNames;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{
     CancelToken, Explaining, Notice, PlanNotes, PlanningTimes, ReadSet, Session, Settings, Severity, StatementTables,
@@ -13,6 +14,7 @@ use crate::session::{Until, Writing, progress};
 use crate::settings::ClientSettings;
 use crate::shared::{KeepsPlans, SharedRuns};
 use crate::sql::literals::make_plannable;
+use crate::sql::postgres::show_items;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
 use chrono::SubsecRound;
@@ -127,8 +129,6 @@ impl StatementContext {
         let snapshot = session.seen(snapshot);
         let read_set = transaction.as_ref().and_then(|open| open.reads());
         let (mut state, settings_number) = session.state();
-        let settings = Settings { fallbacks: Arc::default(), ..Settings::of(state.config_options()) };
-        state.config_mut().options_mut().extensions.insert(settings);
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs = Catalogs::new(
             Arc::clone(&session),
@@ -139,6 +139,10 @@ impl StatementContext {
             state.config(),
         )
         .noting(read_set.clone());
+        let names = StatementNames::new(catalogs.visible(), &cancel);
+        let own = Settings::of(state.config_options());
+        let settings = Settings { fallbacks: Arc::default(), catalog: Some(names as _), ..own };
+        state.config_mut().options_mut().extensions.insert(settings);
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         state.mark_start_execution();
         let start = &mut state.execution_props_mut().query_execution_start_time;
@@ -416,6 +420,7 @@ impl StatementContext {
     ) -> Result<BoundQuery> {
         let begun = Instant::now();
         make_plannable(&mut query)?;
+        show_items(&mut query.body);
         let lookup = Arc::new(Arc::clone(self.catalogs.visible()));
         let mut bound = bind(&self.state, &mut query, lookup, instead, verb).await?;
         self.watch.note(|times| times.logical += begun.elapsed());

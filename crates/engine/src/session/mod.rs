@@ -9,6 +9,7 @@
 //! | `system_tables` | what each table is and how it is stored, open transactions, fallbacks |
 //! | `external_files` | files that a query reads in place |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
+//! | `pg_catalog` | PostgreSQL's catalog, as far as its clients read it |
 //! | `statement_tables` | tables of the program that one statement finds |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
@@ -32,6 +33,7 @@ pub(crate) mod external_files;
 mod information_schema;
 mod memory;
 mod notices;
+mod pg_catalog;
 mod plans;
 pub(crate) mod progress;
 mod result;

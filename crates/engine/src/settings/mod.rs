@@ -19,9 +19,10 @@ pub(crate) use isolation::{IsolationLevel, TransactionModes};
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 pub(crate) use parse::switch;
 
+use crate::postgres::CatalogNames;
 use crate::settings::parse::{
-    parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_explain_width, parse_io, parse_io_depth,
-    parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
+    parse_bytes, parse_column_names, parse_delta_rows, parse_durability, parse_execution, parse_explain_width,
+    parse_io, parse_io_depth, parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
 };
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
@@ -62,6 +63,8 @@ pub(crate) struct Settings {
     pub(crate) reads: ReadOptions,
     /// `gingham.layout`: the layout of new tables that name none.
     pub(crate) layout: String,
+    /// `gingham.column_names`: what columns of a result are called that no AS names.
+    pub(crate) column_names: ColumnNames,
     /// `gingham.execution`: who runs what a pipeline can do.
     pub(crate) execution: Execution,
     /// `gingham.lab_stages`: what an experiment fixes of pipelines' stages. Experiments alone have the setting.
@@ -90,6 +93,8 @@ pub(crate) struct Settings {
     pub(crate) show_code: Option<usize>,
     /// `gingham.explain_width`: columns of text that EXPLAIN's tree takes.
     pub(crate) explain_width: usize,
+    /// The catalog of the statement, for functions that ask it; no setting.
+    pub(crate) catalog: Option<Arc<dyn CatalogNames>>,
     /// Notes of the statement's plans for EXPLAIN; no setting.
     pub(crate) notes: Option<Arc<PlanNotes>>,
     /// The operators that the statement's plans leave to DataFusion; no setting.
@@ -108,6 +113,15 @@ pub(crate) enum Machine {
 /// Threads of the reference machine.
 pub(crate) const REFERENCE_THREADS: usize = 2;
 
+/// What columns of a result are called that no AS names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnNames {
+    /// As they are written: `count(*)`.
+    Text,
+    /// As PostgreSQL calls them: `count`.
+    Postgres,
+}
+
 /// Who runs what a pipeline can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Execution {
@@ -120,6 +134,7 @@ pub(crate) enum Execution {
 const EXECUTION: &str = "Who runs what a pipeline can do: auto, fused, staged, vectorized, interpreted or datafusion";
 const LAB_STAGES: &str = "For experiments: how pipelines are cut into stages, and what kernels do between them";
 const LAB_DELTA_ROWS: &str = "For experiments: records past which a delta is merged into a segment, or default";
+const COLUMN_NAMES: &str = "What columns of a result are called that no AS names: text, as they are written, or postgres, as PostgreSQL calls them";
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
@@ -187,6 +202,7 @@ impl Settings {
             direct_io: false,
             reads: DEFAULT_READS,
             layout: DEFAULT_LAYOUT.to_owned(),
+            column_names: ColumnNames::Text,
             execution: Execution::Compiled(Mode::Auto),
             lab_stages: None,
             lab_delta_rows: None,
@@ -201,6 +217,7 @@ impl Settings {
             auto_vacuum: true,
             show_code: None,
             explain_width: DEFAULT_EXPLAIN_WIDTH,
+            catalog: None,
             notes: None,
             fallbacks: Arc::default(),
         }
@@ -221,6 +238,7 @@ impl Settings {
             "io_unit" => self.reads.unit = parse_io_unit(value)?,
             "io_depth" => self.reads.depth = parse_io_depth(value)?,
             "layout" => self.layout = value.trim().to_ascii_lowercase(),
+            "column_names" => self.column_names = parse_column_names(value)?,
             "execution" => self.execution = parse_execution(value)?,
             "lab_stages" if self.lab_stages.is_some() => {
                 let refused =
@@ -287,6 +305,11 @@ impl ExtensionOptions for Settings {
             entry("io_unit", self.reads.unit.to_string(), IO_UNIT),
             entry("io_depth", self.reads.depth.to_string(), IO_DEPTH),
             entry("layout", self.layout.clone(), LAYOUT),
+            entry(
+                "column_names",
+                if self.column_names == ColumnNames::Text { "text" } else { "postgres" }.to_owned(),
+                COLUMN_NAMES,
+            ),
             entry("execution", self.execution.to_string(), EXECUTION),
             entry("cache_plans", self.cache_plans.to_string(), CACHE_PLANS),
             entry("record_workload", self.record_workload.to_string(), RECORD_WORKLOAD),

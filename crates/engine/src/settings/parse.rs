@@ -1,6 +1,6 @@
 //! Values of settings as they are written, and what they mean. An error names the setting, the value and the choices.
 
-use crate::settings::{Execution, Machine};
+use crate::settings::{ColumnNames, Execution, Machine};
 use crate::{Error, Result};
 use gingham_execution::Mode;
 use gingham_kernels::Isa;
@@ -39,6 +39,17 @@ pub(crate) fn switch(value: &str) -> Option<bool> {
         () if value == "1" || begins("true", 1) || begins("yes", 1) || begins("on", 2) => Some(true),
         () if value == "0" || begins("false", 1) || begins("no", 1) || begins("off", 2) => Some(false),
         () => None,
+    }
+}
+
+pub(super) fn parse_column_names(value: &str) -> Result<ColumnNames> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "text" => Ok(ColumnNames::Text),
+        "postgres" => Ok(ColumnNames::Postgres),
+        _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.column_names is text or postgres, not '{value}'"),
+        )),
     }
 }
 

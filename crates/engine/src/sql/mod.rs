@@ -14,14 +14,17 @@
 //! | `layout` | layouts, packings and encodings as texts |
 //! | `alter_design`, `copy`, `explain`, `summarize` | statements that the parser does not know |
 //! | `session/` | statements about the session: SET, BEGIN, cursors |
+//! | `headings` | what columns of a result are called |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `into`, `operators`, `forms`, `literals` | corrections of what is parsed |
+//! | `postgres`, `arrays` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
 pub(crate) mod alter_design;
+pub(crate) mod arrays;
 pub(crate) mod clauses;
 pub(crate) mod column_types;
 pub(crate) mod copy;
@@ -29,6 +32,7 @@ pub(crate) mod depth;
 pub(crate) mod dialect;
 pub(crate) mod explain;
 pub(crate) mod forms;
+pub(crate) mod headings;
 pub(crate) mod ignored;
 pub(crate) mod infix;
 pub(crate) mod into;
@@ -40,6 +44,7 @@ pub(crate) mod operators;
 pub(crate) mod parameters;
 pub(crate) mod parse;
 pub(crate) mod places;
+pub(crate) mod postgres;
 pub(crate) mod precedence;
 pub(crate) mod quoted;
 pub(crate) mod refuse;

@@ -113,6 +113,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         ],
     ),
     ("22001", &["INSERT INTO t (a, b) VALUES (7, 'toolong')", "UPDATE t SET b = 'toolong'"]),
+    ("22004", &["SELECT format('%I', NULL)"]),
     (
         "22003",
         &[

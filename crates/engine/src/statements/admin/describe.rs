@@ -5,6 +5,7 @@ use crate::session::system_tables::ColumnRow;
 use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored as query;
 use crate::sql::names::unsupported;
+use crate::statements::admin::functions;
 use crate::statements::{is_view, table_reference};
 use crate::type_name::type_name;
 use crate::{Error, Result};
@@ -13,7 +14,6 @@ use arrow::datatypes::Schema;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::TableReference;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
     ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
 };
@@ -52,10 +52,7 @@ pub(crate) async fn show(context: &StatementContext, statement: Sql) -> Result<O
             show_options,
         } if plain(&show_options) => show_tables(context),
         Sql::ShowColumns { extended: false, full: false, show_options } => show_columns(context, &show_options).await,
-        statement @ Sql::ShowFunctions { .. } => {
-            let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), None).await?;
-            Ok(Outcome::Rows(context.rows(plan).await?))
-        }
+        Sql::ShowFunctions { filter } => functions::show(context, filter.as_ref()).await,
         other => Err(unsupported(other.to_string())),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::session::{Outcome, StatementContext, names_schema};
 use crate::sql::clauses::as_written;
+use crate::settings::ColumnNames;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::{create, view_names};
@@ -105,7 +106,8 @@ async fn validate(
     }
     // What a text stands for may be called otherwise by a later version.
     let is_plain = |name: &String| name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if !all.iter().skip(names.len()).all(is_plain) {
+    let by_setting = context.settings().column_names != ColumnNames::Text;
+    if by_setting || !all.iter().skip(names.len()).all(is_plain) {
         names.extend(all.iter().skip(names.len()).cloned());
     }
     let mut seen: Vec<&str> = Vec::new();
