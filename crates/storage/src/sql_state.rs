@@ -115,6 +115,8 @@ states! {
     StringDataRightTruncation = "22001",
     /// A number, a date or a result outside the range of its type.
     NumericValueOutOfRange = "22003",
+    /// NULL where a value is needed.
+    NullValueNotAllowed = "22004",
     /// A text that is no date, time or interval.
     InvalidDatetimeFormat = "22007",
     /// A date or time that is not in the calendar, or out of range.
@@ -167,6 +169,8 @@ states! {
     CheckViolation = "23514",
     /// Others need it.
     DependentObjectsStillExist = "2BP01",
+    /// A setting that can't be changed.
+    CantChangeRuntimeParam = "55P02",
     /// More than fits.
     ProgramLimitExceeded = "54000",
     /// A statement nested too deeply.

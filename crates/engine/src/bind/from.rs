@@ -1,6 +1,6 @@
 //! The members of FROM: tables, views, queries of WITH, derived tables.
 
-use crate::bind::binder::{Beside, Binder, Bound, Instead, QueryContext, TablesOf, With, column_of};
+use crate::bind::binder::{Beside, Binder, Bound, Instead, MERGE_ACTION, QueryContext, TablesOf, With, column_of};
 use crate::bind::error;
 use crate::bind::items::has_wildcard;
 use crate::bind::mentioned::constraint;
@@ -234,7 +234,9 @@ impl Binder<'_> {
                 (from, &[])
             }
             Instead::Rows(rows) => (self.rows_of(Arc::clone(rows), reference)?, &[]),
-            Instead::Joined(rows, tables) => (self.rows_of(Arc::clone(rows), reference)?, tables),
+            Instead::Joined(rows, tables) | Instead::Merged(rows, tables) => {
+                (self.rows_of(Arc::clone(rows), reference)?, tables)
+            }
         };
         let first = &mut from.scope.relations[0];
         first.schema = schema_name(reference.schema(), false);
@@ -246,11 +248,17 @@ impl Binder<'_> {
         for Beside { relation, fields } in tables {
             let rest = others.split_off(fields.len());
             let names = relation.columns.iter().map(|own| own.name.clone());
-            let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, ..own }).collect();
+            let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, other: None, ..own }).collect();
             let relation = FromRelation { columns, key: Vec::new(), ..relation.clone() };
-            from.scope.shown.extend(relation.columns.iter().cloned());
+            if relation.name.as_deref() != Some(MERGE_ACTION.0) {
+                from.scope.shown.extend(relation.columns.iter().cloned());
+            }
             from.scope.relations.push(relation);
             others = rest;
+        }
+        if let Instead::Merged(..) = instead {
+            let own = from.scope.relations[0].columns.len();
+            from.scope.shown.rotate_left(own);
         }
         Ok(from)
     }
@@ -290,8 +298,13 @@ impl Binder<'_> {
         let own: Vec<String> = shown.own_names().map(str::to_owned).collect();
         let plan = self.trimmed(scan_of(Arc::new(shown), reference)?, &own, &definition)?;
         self.integers.note_typed(plan.schema());
-        let columns: Vec<Named> =
-            plan.schema().columns().into_iter().zip(own).map(|(column, name)| Named { name, column }).collect();
+        let columns: Vec<Named> = plan
+            .schema()
+            .columns()
+            .into_iter()
+            .zip(own)
+            .map(|(column, name)| Named { name, other: None, column })
+            .collect();
         let primary = definition.keys.iter().find(|key| key.primary);
         let key = primary.and_then(|key| {
             let column = |id| {
@@ -381,8 +394,8 @@ impl Binder<'_> {
         });
         let renamed = renamed.collect();
         let subquery = as_subquery(self.project(plan, renamed)?);
-        let names: Vec<String> = columns.into_iter().map(|own| own.name).collect();
-        Ok(Bound::of(LogicalPlan::Subquery(subquery), names))
+        let names: Vec<String> = columns.iter().map(|own| own.name.clone()).collect();
+        Ok(Bound::of(LogicalPlan::Subquery(subquery), names).also_called(&columns))
     }
 
     fn view(&mut self, view: &Arc<View>) -> Result<Bound> {
@@ -473,6 +486,7 @@ pub(super) fn aliased(mut from: From, alias: Option<&TableAlias>) -> Result<From
     }
     for (own, name) in relation.columns.iter_mut().zip(&alias.columns) {
         own.name = fold(&name.name);
+        own.other = None;
     }
     from.scope.shown.clone_from(&relation.columns);
     Ok(from)

@@ -372,7 +372,9 @@ fn set_of_call(function: &Function) -> Option<Expr> {
 /// The item of that name.
 fn alias<'i>(ident: &Ident, items: &'i [OutputItem]) -> Result<Option<&'i OutputItem>> {
     let name = meant(ident, items.iter().map(|item| item.name.as_str()))?;
-    let mut named = items.iter().filter(|item| item.name == name);
+    let is_name = items.iter().any(|item| item.name == name);
+    let is_called = |item: &&OutputItem| item.name == name || !is_name && item.other.as_ref() == Some(&name);
+    let mut named = items.iter().filter(is_called);
     let found = named.next();
     if let Some(first) = found
         && named.any(|other| other.expression != first.expression)

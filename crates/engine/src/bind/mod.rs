@@ -20,6 +20,7 @@
 //! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select`, `items`, `group`, `window`, `frame`, `frame_exclusion`, `order`, `unnest` | the clauses of SELECT |
 //! | `from`, `functions`, `sample`, `join` | the members of FROM |
+//! | `merge` | the one query of MERGE: target and source joined, the clause that takes each row, the values that it gives |
 //! | `keys` | keys of tables, kept from DataFusion where they mislead it |
 //! | `expression`, `subquery`, `row`, `outer` | scalar expressions, the queries in them, comparisons of rows, aggregates of queries around |
 //! | `whole_row` | rows of tables as values |
@@ -41,6 +42,7 @@ mod items;
 mod join;
 mod keys;
 mod mentioned;
+mod merge;
 mod names;
 mod order;
 mod outer;
@@ -65,7 +67,9 @@ mod window;
 mod with;
 mod with_order;
 
-pub(crate) use binder::{Beside, Instead};
+pub(crate) use binder::{Beside, Instead, MERGE_ACTION};
 pub(crate) use items::heading;
+pub(crate) use merge::{BoundMerge, MergeClauseShape, MergeShape, MergeSide, bind_merge};
 pub(crate) use statement::{BoundQuery, OutputNames, bind, give_as};
 pub(crate) use tables::{FoundView, KnownRelation, Looked, Lookup};
+pub(crate) use with_order::{in_order, tables_read};

@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub(crate) struct Named {
     /// The user's name.
     pub(crate) name: String,
+    /// Another name, which counts where no column has it as its first.
+    pub(crate) other: Option<String>,
     /// The plan's column, whose name occurs once in the statement.
     pub(crate) column: Column,
 }
@@ -229,7 +231,7 @@ impl NameScope {
 
     /// Whether a name that stands alone means a column here.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.named_so(None, name).next().is_some()
+        self.called(None, name).next().is_some()
     }
 
     /// The columns of a name: of a relation, or of those that are shown.
@@ -239,6 +241,15 @@ impl NameScope {
         let all = known.is_none().then(|| columns.iter().filter(move |own| own.name == name));
         let known = known.into_iter().flatten().map(|place| &columns[*place]);
         known.chain(all.into_iter().flatten())
+    }
+
+    /// The columns of a name, or else those that it is the other name of.
+    fn called<'a>(&'a self, relation: Option<usize>, name: &'a str) -> impl Iterator<Item = &'a Named> {
+        let mut named = self.named_so(relation, name).peekable();
+        let is_other = named.peek().is_none();
+        let columns = relation.map_or(&self.shown, |number| &self.relations[number].columns);
+        let others = columns.iter().filter(move |own| is_other && own.other.as_deref() == Some(name));
+        named.chain(others)
     }
 
     /// The relations that the parts before the last of a qualified name mean: `t`, `schema.t` or `catalog.schema.t`.
@@ -260,7 +271,7 @@ impl NameScope {
             match self.named(&parts[..qualifiers]).as_slice() {
                 [] => {}
                 [relation] => {
-                    let mut own = self.named_so(Some(*relation), &parts[qualifiers]);
+                    let mut own = self.called(Some(*relation), &parts[qualifiers]);
                     return match (own.next(), own.next()) {
                         (Some(own), None) => Search::Found { column: own.column.clone(), parts: qualifiers + 1 },
                         (Some(_), Some(_)) => Search::Ambiguous,
@@ -273,7 +284,7 @@ impl NameScope {
         let Some(first) = parts.first() else { return Search::Missing };
         let is_struct =
             |own: &Named| self.field(&own.column).is_ok_and(|field| matches!(field.data_type(), DataType::Struct(_)));
-        let mut own = self.named_so(None, first).filter(|own| parts.len() == 1 || is_struct(own));
+        let mut own = self.called(None, first).filter(|own| parts.len() == 1 || is_struct(own));
         let Some(found) = own.next() else { return Search::Missing };
         if own.any(|other| other.column != found.column) {
             return Search::Ambiguous;

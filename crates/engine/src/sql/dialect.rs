@@ -125,6 +125,15 @@ impl Dialect for Gingham {
         }
     }
 
+    /// `SELECT 1 ON CONFLICT …` behind INSERT: no item of a list is called ON there. The parser stands behind the word.
+    fn is_column_alias(&self, word: &Keyword, parser: &mut Parser<'_>) -> bool {
+        let is_conflict = |token: &Token| matches!(token, Token::Word(next) if next.keyword == Keyword::CONFLICT);
+        if *word == Keyword::ON && is_conflict(&parser.peek_token_ref().token) {
+            return false;
+        }
+        GenericDialect.is_column_alias(word, parser)
+    }
+
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         match &parser.peek_token_ref().token {
             Token::Caret => Some(Ok(POWER)),
