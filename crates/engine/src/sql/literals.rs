@@ -55,6 +55,7 @@ impl Visit for Literals {
     }
 
     fn expression_end(&mut self, expression: &mut Expr) -> Result<()> {
+        forms::write_out(expression)?;
         postgres::mend(expression)?;
         arrays::mend(expression)?;
         if let Expr::Cast { data_type: DataType::Timestamp(precision @ None, _), .. }
@@ -88,8 +89,7 @@ impl Visit for Literals {
                 format: None,
             };
         }
-        operators::make_calls(expression)?;
-        forms::write_out(expression)
+        operators::make_calls(expression)
     }
 }
 

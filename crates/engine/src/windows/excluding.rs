@@ -131,7 +131,7 @@ impl WindowUDFImpl for Excluding {
         }
         let (exprs, fields) = (exprs[..self.arguments].to_vec(), fields[..self.arguments].to_vec());
         let compute = match &self.function {
-            Function::Aggregate(own) => Compute::Aggregate(Box::new(Aggregated {
+            Function::Aggregate(own) => FrameValue::Aggregate(Box::new(Aggregated {
                 return_field: own.return_field(&fields)?,
                 schema: Schema::new(fields.clone()),
                 function: Arc::clone(own),
@@ -139,10 +139,10 @@ impl WindowUDFImpl for Excluding {
                 exprs,
                 fields,
             })),
-            other => Compute::Value(other.clone(), self.ignores_nulls),
+            other => FrameValue::Value(other.clone(), self.ignores_nulls),
         };
         let (exclusion, arguments, keys, has_filter) = (self.exclusion, self.arguments, self.keys, self.has_filter);
-        Ok(Box::new(PartitionRows {
+        Ok(Box::new(FramedRows {
             compute,
             exclusion,
             arguments,
@@ -194,15 +194,15 @@ impl Aggregated {
 }
 
 #[derive(Debug)]
-enum Compute {
+enum FrameValue {
     Value(Function, bool),
     Aggregate(Box<Aggregated>),
 }
 
 /// The function over one partition.
 #[derive(Debug)]
-struct PartitionRows {
-    compute: Compute,
+struct FramedRows {
+    compute: FrameValue,
     exclusion: Exclusion,
     arguments: usize,
     keys: usize,
@@ -217,14 +217,14 @@ struct PartitionRows {
     last: Option<(Vec<Range<usize>>, ScalarValue)>,
 }
 
-impl PartitionEvaluator for PartitionRows {
+impl PartitionEvaluator for FramedRows {
     fn evaluate(&mut self, values: &[ArrayRef], frame: &Range<usize>) -> Result<ScalarValue> {
         let row = self.row;
         self.row += 1;
         let Some(first) = values.first() else { return internal_err!("a window function without arguments") };
         let group = self.group(values, row, first.len())?;
         let kept = kept(frame, row, &group, self.exclusion);
-        let is_row_own = matches!(&self.compute, Compute::Value(Function::Nth, _));
+        let is_row_own = matches!(&self.compute, FrameValue::Value(Function::Nth, _));
         if let Some((ranges, value)) = self.last.as_ref().filter(|_| !is_row_own)
             && *ranges == kept
         {
@@ -240,7 +240,7 @@ impl PartitionEvaluator for PartitionRows {
     }
 }
 
-impl PartitionRows {
+impl FramedRows {
     /// The rows that are equal to one.
     fn group(&mut self, values: &[ArrayRef], row: usize, rows: usize) -> Result<Range<usize>> {
         if self.peers.is_none() {
@@ -258,7 +258,7 @@ impl PartitionRows {
 
     fn value(&mut self, values: &[ArrayRef], kept: &[Range<usize>], row: usize) -> Result<ScalarValue> {
         match &self.compute {
-            Compute::Value(function, ignores_nulls) => {
+            FrameValue::Value(function, ignores_nulls) => {
                 let value = &values[0];
                 let nothing = || ScalarValue::try_from(value.data_type());
                 let rows = || kept.iter().cloned().flatten().filter(|row| !ignores_nulls || value.is_valid(*row));
@@ -277,7 +277,7 @@ impl PartitionRows {
                 };
                 found.map_or_else(nothing, |row| ScalarValue::try_from_array(value, row))
             }
-            Compute::Aggregate(aggregated) => {
+            FrameValue::Aggregate(aggregated) => {
                 let condition = match values.get(self.arguments + self.keys) {
                     Some(condition) if self.has_filter => Some(cast_array(condition, &DataType::Boolean)?),
                     _ => None,
