@@ -362,7 +362,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn notices(&self) -> Notices {
-        Notices::new(self.session.rejects.clone())
+        self.session.notices.clone()
     }
 
     /// How far the statement is that this connection has started last, among those that count; for a progress bar on another

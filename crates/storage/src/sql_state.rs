@@ -31,6 +31,10 @@ macro_rules! states {
 }
 
 states! {
+    /// All is well; a notice without a class of its own.
+    SuccessfulCompletion = "00000",
+    /// A warning that has no class of its own.
+    Warning = "01000",
     /// The text is no statement.
     SyntaxError = "42601",
     /// A mistake in the statement that has no class of its own.
@@ -97,6 +101,12 @@ states! {
     InvalidSavepoint = "3B001",
     /// A transaction is open already.
     ActiveSqlTransaction = "25001",
+    /// The transaction is to read only.
+    ReadOnlySqlTransaction = "25006",
+    /// A cursor that is not there.
+    InvalidCursorName = "34000",
+    /// A cursor of the name is there already.
+    DuplicateCursor = "42P03",
     /// No transaction is open.
     NoActiveSqlTransaction = "25P01",
     /// More rows than one, where one can be.

@@ -6,7 +6,8 @@ use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{
-    CancelToken, Explaining, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use,
+    CancelToken, Explaining, Notice, PlanNotes, PlanningTimes, Session, Settings, Severity, StatementTables, Stopwatch,
+    Use,
 };
 use crate::session::{Until, Writing, progress};
 use crate::shared::{KeepsPlans, SharedRuns};
@@ -153,6 +154,11 @@ impl StatementContext {
     /// Errors when the session's transaction was rolled back, so that it takes no more statements.
     pub(crate) fn require_live(&self) -> Result<()> {
         self.ended.clone().map_or(Ok(()), Err)
+    }
+
+    /// Says something besides the result.
+    pub(crate) fn say(&self, severity: Severity, sqlstate: SqlState, text: impl Into<String>) {
+        self.session.notices.say(Notice { severity, sqlstate, text: text.into() });
     }
 
     /// How it waits and commits when it writes.

@@ -50,7 +50,7 @@ pub use cancel::{StatementHandle, StatementProgress};
 pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use explaining::{Explaining, Until};
-pub use notices::{Notice, Notices};
+pub use notices::{Notice, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
@@ -99,6 +99,8 @@ pub(crate) struct Session {
     stand_in: OnceLock<TableStandIn>,
     /// Records of files that the last statement passed over which was to ignore errors.
     pub(crate) rejects: Rejects,
+    /// What statements say besides their results.
+    pub(crate) notices: Notices,
 }
 
 /// A table in the place of another, which has the same columns.
@@ -134,6 +136,8 @@ impl Session {
     pub(crate) fn new(engine: Arc<Engine>) -> Arc<Self> {
         let state = state::template(&engine);
         let engine_settings = engine.settings_number;
+        let rejects = Rejects::default();
+        let notices = Notices::new(rejects.clone());
         Arc::new(Self {
             engine,
             state: RwLock::new(state),
@@ -145,7 +149,8 @@ impl Session {
             transaction: Mutex::default(),
             records: AtomicBool::new(false),
             stand_in: OnceLock::new(),
-            rejects: Rejects::default(),
+            rejects,
+            notices,
         })
     }
 

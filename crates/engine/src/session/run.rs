@@ -136,6 +136,7 @@ fn start_with(
         let result = joined(driven.catch_unwind().await);
         // The plan goes with it.
         drop(guard);
+        session.notices.flush();
         let panicked = matches!(result, Err(Error::Internal(_)));
         if let Err(error) = result {
             // Nobody listens any more when the result was dropped.

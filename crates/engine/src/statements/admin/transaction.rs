@@ -1,6 +1,6 @@
 //! BEGIN, COMMIT, ROLLBACK and savepoints.
 
-use crate::session::{Outcome, Slot, StatementContext, Use, blocking};
+use crate::session::{Outcome, Severity, Slot, StatementContext, Use, blocking};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::Statement;
@@ -59,7 +59,10 @@ pub(crate) async fn commit(context: &StatementContext, chain: bool) -> Result<Ou
     refuse_chain("COMMIT", chain)?;
     context.cancel.commit_point()?;
     match context.session.leave_transaction() {
-        Slot::None => Err(none("commit")),
+        Slot::None => {
+            warn_of_none(context);
+            Ok(Outcome::Done)
+        }
         Slot::RolledBack(why) => Err(Error::RolledBack(why)),
         Slot::Open(transaction) => {
             blocking(move || transaction.commit()).await?;
@@ -78,7 +81,7 @@ pub(crate) async fn roll_back(context: &StatementContext, chain: bool, savepoint
     }
     context.cancel.commit_point()?;
     match context.session.leave_transaction() {
-        Slot::None => return Err(none("roll back")),
+        Slot::None => warn_of_none(context),
         Slot::RolledBack(_) => {}
         Slot::Open(transaction) => {
             blocking(move || {
@@ -110,6 +113,11 @@ pub(crate) async fn savepoint(context: &StatementContext, statement: Sql) -> Res
 
 fn open(context: &StatementContext, what: &str) -> Result<Arc<Use>> {
     context.transaction.clone().ok_or_else(|| none(what))
+}
+
+fn warn_of_none(context: &StatementContext) {
+    let text = "there is no transaction in progress";
+    context.say(Severity::Warning, SqlState::NoActiveSqlTransaction, text);
 }
 
 fn none(what: &str) -> Error {
