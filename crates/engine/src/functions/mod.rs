@@ -8,6 +8,7 @@
 //! | `numbers` | power, sign |
 //! | `like` | patterns of LIKE that end too early |
 //! | `regular` | regular expressions, regexp_replace |
+//! | `sequences` | nextval and its kin |
 //! | `similar` | patterns of SIMILAR TO |
 //! | `version` | version() |
 
@@ -17,6 +18,7 @@ pub(crate) mod like;
 pub(crate) mod names;
 mod numbers;
 pub(crate) mod regular;
+mod sequences;
 mod similar;
 mod version;
 
@@ -36,7 +38,8 @@ pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 
 /// All of them.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    vec![
+    let mut all = sequences::all();
+    all.extend([
         numbers::power(),
         numbers::sign(),
         similar::similar_pattern(),
@@ -44,5 +47,6 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         version::version(),
         fixed::to_char(),
         fixed::to_varchar(),
-    ]
+    ]);
+    all
 }

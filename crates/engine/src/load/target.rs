@@ -3,6 +3,7 @@
 use crate::files::FileFormat;
 use crate::load::{LoadOptions, tpch};
 use crate::session::{StatementContext, TargetTable, did_you_mean};
+use crate::statements::dml::generated;
 use crate::{Error, Result, statements};
 use datafusion::common::TableReference;
 use gingham_storage::store::Store;
@@ -106,7 +107,7 @@ pub(super) fn matched(
     width: usize,
     listed: Option<&[String]>,
 ) -> Result<Vec<String>> {
-    let all: Vec<String> = definition.columns.iter().map(|column| column.name.clone()).collect();
+    let all = generated::loaded(definition);
     let columns = match (listed, names) {
         (Some(listed), _) => listed.to_vec(),
         (None, Some(names)) => match by_name(definition, names, &all)? {

@@ -15,6 +15,7 @@
 //! | `write_waits` | statements that may wait for the write lock |
 //! | `run`, `result` | running a statement on the database's threads, and its rows |
 //! | `settings` | SET and RESET |
+//! | `sequences` | how a statement asks sequences for values |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel`, `progress` | cancelling, and how far a statement is |
 //! | `explaining` | what EXPLAIN sees of a statement |
@@ -34,6 +35,7 @@ mod plans;
 pub(crate) mod progress;
 mod result;
 mod run;
+mod sequences;
 mod settings;
 mod state;
 mod statement_tables;
@@ -55,6 +57,7 @@ pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
 pub(crate) use state::BARE_NAMES;
+pub(crate) use sequences::{SequenceAccess, SequenceReference, SequenceValues, names_in};
 pub use statement_tables::StatementTables;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;
@@ -64,7 +67,7 @@ pub(crate) use transaction::{SessionTransaction, Slot, Use, Writing};
 use crate::Result;
 use crate::files::Rejects;
 use crate::recording::Recording;
-use crate::statements::Statement;
+use crate::statements::{EndingTables, Statement};
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::SessionState;
 use gingham_storage::panics::guarded;
@@ -99,6 +102,10 @@ pub(crate) struct Session {
     stand_in: OnceLock<TableStandIn>,
     /// Records of files that the last statement passed over which was to ignore errors.
     pub(crate) rejects: Rejects,
+    /// What the session has got of sequences.
+    pub(crate) sequence_values: SequenceValues,
+    /// TEMP tables that change when a transaction ends.
+    pub(crate) ending_tables: EndingTables,
     /// What statements say besides their results.
     pub(crate) notices: Notices,
 }
@@ -150,6 +157,8 @@ impl Session {
             records: AtomicBool::new(false),
             stand_in: OnceLock::new(),
             rejects,
+            sequence_values: SequenceValues::default(),
+            ending_tables: EndingTables::default(),
             notices,
         })
     }

@@ -141,7 +141,7 @@ impl SessionTransaction {
     }
 
     /// Whether it has the write lock of `store`, the database or the session's TEMP tables.
-    pub(super) fn has_turn(&self, session: &Session, store: &Arc<Store>) -> bool {
+    pub(crate) fn has_turn(&self, session: &Session, store: &Arc<Store>) -> bool {
         self.begun(session, store).get().is_some()
     }
 
@@ -155,7 +155,7 @@ impl SessionTransaction {
     }
 
     /// TEMP tables as the transaction's next statement sees them.
-    pub(super) fn temp_snapshot(&self, store: &Arc<Store>) -> Result<Arc<Snapshot>> {
+    pub(crate) fn temp_snapshot(&self, store: &Arc<Store>) -> Result<Arc<Snapshot>> {
         match self.temp.get() {
             Some(part) => Ok(part.snapshot()),
             None => Ok(store.pinned()?),
@@ -175,6 +175,17 @@ impl SessionTransaction {
             drop(part.set(begun));
         }
         part.get().ok_or_else(|| Error::Internal("a transaction that was just begun".into()))
+    }
+
+    /// Runs `work` on `store` as a part of the transaction. Blocks.
+    pub(crate) fn write<R: Send + 'static>(
+        &self,
+        session: &Session,
+        store: &Arc<Store>,
+        options: &WriteOptions,
+        work: impl FnOnce(&mut Transaction<'_>) -> gingham_storage::Result<R> + Send + 'static,
+    ) -> Result<R> {
+        Ok(self.part(session, store, options)?.write(work)?)
     }
 
     fn parts(&self) -> impl Iterator<Item = &OpenTransaction> {

@@ -16,6 +16,7 @@ use crate::settings::parse::{
     parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_explain_width, parse_io, parse_io_depth,
     parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
 };
+use crate::session::SequenceAccess;
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
@@ -83,6 +84,8 @@ pub(crate) struct Settings {
     pub(crate) notes: Option<Arc<PlanNotes>>,
     /// The operators that the statement's plans leave to DataFusion; no setting.
     pub(crate) fallbacks: Arc<PlanFallbacks>,
+    /// How the statement's functions reach sequences; no setting.
+    pub(crate) sequences: Option<Arc<SequenceAccess>>,
 }
 
 /// The machine that plans and choices about pipelines go by.
@@ -187,6 +190,7 @@ impl Settings {
             explain_width: DEFAULT_EXPLAIN_WIDTH,
             notes: None,
             fallbacks: Arc::default(),
+            sequences: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
 use crate::sql::operators;
+use crate::sql::sequence_calls::without_class;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -49,6 +50,7 @@ impl Visit for Literals {
 
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         operators::give_signs(expression);
+        without_class(expression);
         Ok(())
     }
 

@@ -11,17 +11,20 @@
 //! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
-//! | `alter_design`, `copy`, `explain`, `summarize` | statements that the parser does not know |
+//! | `definitions` | clauses of CREATE TABLE that the parser does not know |
+//! | `alter_design`, `copy`, `define`, `explain`, `summarize` | statements that the parser does not know |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
-//! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
+//! | `precedence`, `untyped`, `operators`, `literals`, `sequence_calls` | corrections of what is parsed |
 
 mod adjacent;
 pub(crate) mod alter_design;
 pub(crate) mod column_types;
 pub(crate) mod copy;
+pub(crate) mod define;
+pub(crate) mod definitions;
 pub(crate) mod depth;
 pub(crate) mod dialect;
 pub(crate) mod explain;
@@ -37,6 +40,7 @@ pub(crate) mod places;
 pub(crate) mod precedence;
 pub(crate) mod quoted;
 pub(crate) mod refuse;
+mod sequence_calls;
 pub(crate) mod split;
 pub(crate) mod splitter;
 pub(crate) mod summarize;

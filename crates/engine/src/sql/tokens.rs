@@ -6,6 +6,7 @@
 
 use crate::Result;
 use crate::sql::adjacent::join_texts;
+use crate::sql::definitions;
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters;
 use crate::sql::parameters::ParameterNames;
@@ -46,6 +47,7 @@ impl Tokens {
 
     fn read(mut tokens: Vec<TokenWithSpan>) -> Result<Self> {
         join_texts(&mut tokens)?;
+        definitions::mend(&mut tokens);
         let parameters = parameters::number(&mut tokens)?;
         let mut own = Self { tokens, parameters, materialized: Materialized::default() };
         let has = |word: Keyword| own.tokens.iter().any(|token| is_word(token, word));

@@ -100,6 +100,11 @@ impl Transaction<'_> {
         records::sequences(self.environment, &self.transaction)
     }
 
+    /// Whether no table, view or sequence has that name.
+    pub fn is_free(&mut self, name: &TableName) -> Result<bool> {
+        Ok(!self.names_mut()?.contains_key(name))
+    }
+
     /// The sequence of that name, with this transaction's changes.
     pub fn sequence_named(&mut self, name: &TableName) -> Result<SequenceRecord> {
         match self.names_mut()?.get(name) {
@@ -123,6 +128,17 @@ impl Transaction<'_> {
         self.names_mut()?;
         self.changes.changed = true;
         records::put_sequence(self.environment, &mut self.transaction, record)
+    }
+
+    /// Lets the sequences of a table's columns begin anew.
+    pub fn restart_sequences_of(&mut self, table: TableId) -> Result<()> {
+        for record in self.sequences()? {
+            if record.definition.owner.is_some_and(|owner| owner.table == table) {
+                let start = record.definition.start;
+                self.alter_sequence(record.definition, Some(start))?;
+            }
+        }
+        Ok(())
     }
 
     /// Drops the sequences of columns that are gone: all of a table's where there is no definition any more.

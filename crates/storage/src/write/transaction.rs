@@ -14,7 +14,8 @@ use crate::snapshot::heap::overlay::WrittenPages;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
 use crate::write::dirty::Dirty;
 use crate::write::{heap_tables as heap, indexes};
-use crate::{ColumnId, Error, Result, TableDefinition, TableId, TableName};
+use crate::write::rewrite::Verified;
+use crate::{ColumnId, Error, LogicalType, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -376,11 +377,17 @@ impl<'store> Transaction<'store> {
     /// Replaces the definition of a table: renamed, added or dropped columns. Data stays, so a new key, reference or NOT
     /// NULL is over columns that are new, whose one value must satisfy it; CHECK is the caller's to judge.
     pub fn alter_table(&mut self, definition: TableDefinition) -> Result<()> {
+        self.alter_table_knowing(definition, &Verified::default())
+    }
+
+    /// [`alter_table`](Self::alter_table) where some of what is new was found to hold already, in the state that this transaction
+    /// builds on.
+    pub fn alter_table_knowing(&mut self, definition: TableDefinition, verified: &Verified) -> Result<()> {
         let mut record = self.record(definition.id)?;
         validate(&definition)?;
-        require_compatible(&record.definition, &definition)?;
+        require_compatible(&record.definition, &definition, verified.not_null)?;
         heap::require_same_pages(&record, &definition)?;
-        self.require_new_constraints(&self.current(definition.id)?, &definition)?;
+        self.require_new_constraints(&self.current(definition.id)?, &definition, &verified.constraints)?;
         self.refuse_dropped_referred_columns(&record.definition, &definition)?;
         if definition.name != record.definition.name {
             self.require_free(&definition.name)?;
@@ -388,11 +395,13 @@ impl<'store> Transaction<'store> {
             self.names_mut()?.insert(definition.name.clone(), NameEntry::Table(definition.id));
         }
         record.definition = definition;
-        self.put_record(record)
+        let (id, after) = (record.definition.id, record.definition.clone());
+        self.put_record(record)?;
+        self.drop_sequences_of(id, Some(&after))
     }
 
     /// Errors when a column that another table refers to is gone from `after`.
-    fn refuse_dropped_referred_columns(&self, before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+    pub(crate) fn refuse_dropped_referred_columns(&self, before: &TableDefinition, after: &TableDefinition) -> Result<()> {
         for other in self.table_ids() {
             let referrer = if other == after.id { after.clone() } else { self.record(other)?.definition };
             for reference in referrer.references.iter().filter(|reference| reference.table == after.id) {
@@ -448,8 +457,17 @@ pub(crate) fn validate(definition: &TableDefinition) -> Result<()> {
     definition.design.validate(definition)
 }
 
+/// Whether values of a string type are values of another one, as they are kept.
+fn widens(from: &LogicalType, to: &LogicalType) -> bool {
+    match (from, to) {
+        (LogicalType::Varchar(Some(_)), LogicalType::Varchar(None)) => true,
+        (LogicalType::Varchar(Some(from)), LogicalType::Varchar(Some(to))) => from <= to,
+        _ => false,
+    }
+}
+
 /// What must hold between the definitions before and after an ALTER TABLE, since the records stay as they are.
-fn require_compatible(before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+fn require_compatible(before: &TableDefinition, after: &TableDefinition, not_null: bool) -> Result<()> {
     let refuse = |text: String| Err(Error::Unsupported(format!("table '{}': {text}", after.name)));
     for column in &after.columns {
         match before.column_by_id(column.id) {
@@ -463,10 +481,10 @@ fn require_compatible(before: &TableDefinition, after: &TableDefinition) -> Resu
                 ));
             }
             None => {}
-            Some(old) if old.logical_type != column.logical_type => {
+            Some(old) if old.logical_type != column.logical_type && !widens(&old.logical_type, &column.logical_type) => {
                 return refuse(format!("the type of column '{}' can't change", column.name));
             }
-            Some(old) if old.nullable && !column.nullable => {
+            Some(old) if old.nullable && !column.nullable && !not_null => {
                 return refuse(format!("column '{}' can't become NOT NULL", column.name));
             }
             Some(_) => {}

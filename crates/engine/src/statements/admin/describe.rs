@@ -1,6 +1,7 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
 //! works does not hide the rest.
 
+use crate::statements::dml::generated;
 use crate::session::system_tables::ColumnRow;
 use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored as query;
@@ -123,7 +124,7 @@ fn columns_of_table(table: &TableSnapshot) -> Result<Outcome> {
             Some(column.logical_type.to_string()),
             Some(yes_or_no(column.nullable)),
             key.map(str::to_owned),
-            column.default.clone(),
+            column.default.clone().or_else(|| generated::clause(column, "")),
             stored.layout(),
             stored.packing(),
             stored.encoding(),

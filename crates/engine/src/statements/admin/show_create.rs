@@ -6,6 +6,8 @@ use crate::sql::layout;
 use crate::sql::names::unsupported;
 use crate::sql::quoted::{full_name, quoted};
 use crate::statements::admin::describe;
+use crate::statements::ddl::identity;
+use crate::statements::dml::generated;
 use crate::statements::table_reference;
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
@@ -13,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{ObjectName, ShowCreateObject};
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{
-    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, LogicalType, ReferenceDefinition, SqlState, TableDefinition,
+    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, Generation, LogicalType, ReferenceDefinition, SqlState, TableDefinition,
 };
 
 /// Runs SHOW CREATE TABLE and SHOW CREATE VIEW; each takes tables and views.
@@ -52,7 +54,7 @@ fn view_statement(view: &ViewDefinition, temporary: bool) -> String {
 }
 
 fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary: bool) -> Result<String> {
-    let mut parts: Vec<String> = definition.columns.iter().map(column).collect();
+    let mut parts: Vec<String> = definition.columns.iter().map(|own| column(own, snapshot)).collect();
     for key in &definition.keys {
         let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
         parts.push(format!("CONSTRAINT {} {kind} {}", quoted(&key.name), list(definition, &key.columns)));
@@ -93,13 +95,20 @@ fn temp(temporary: bool) -> &'static str {
     if temporary { "TEMP " } else { "" }
 }
 
-fn column(column: &ColumnDefinition) -> String {
+fn column(column: &ColumnDefinition, snapshot: &Snapshot) -> String {
     let mut text = format!("{} {}", quoted(&column.name), type_name(&column.logical_type));
     if !column.nullable {
         text += " NOT NULL";
     }
     if let Some(default) = &column.default {
         text += &format!(" DEFAULT {default}");
+    }
+    let options = match column.generation {
+        Some(Generation::Identity { sequence, .. }) => identity::shown_options(snapshot, sequence),
+        _ => String::new(),
+    };
+    if let Some(clause) = generated::clause(column, &options) {
+        text += &format!(" {clause}");
     }
     text
 }

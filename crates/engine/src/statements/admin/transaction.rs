@@ -4,6 +4,7 @@ use crate::session::{Outcome, Severity, Slot, StatementContext, Use, blocking};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::Statement;
+use crate::statements::ddl::on_commit;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     Statement as Sql, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, TransactionModifier,
@@ -65,7 +66,15 @@ pub(crate) async fn commit(context: &StatementContext, chain: bool) -> Result<Ou
         }
         Slot::RolledBack(why) => Err(Error::RolledBack(why)),
         Slot::Open(transaction) => {
-            blocking(move || transaction.commit()).await?;
+            let own = context.clone();
+            blocking(move || {
+                if let Err(error) = on_commit::before_commit(&own, &transaction) {
+                    transaction.roll_back();
+                    return Err(error);
+                }
+                transaction.commit()
+            })
+            .await?;
             Ok(Outcome::Done)
         }
     }

@@ -4,12 +4,13 @@ use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::constraints;
+use crate::statements::ddl::sequence::has_relation;
 use crate::statements::{table_reference, writable, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{CreateIndex, IndexType, ObjectName};
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::Store;
-use gingham_storage::{ColumnId, SqlState, TableDefinition, TableId};
+use gingham_storage::{ColumnId, SqlState, TableDefinition, TableId, TableName};
 use std::sync::Arc;
 
 /// Runs CREATE INDEX.
@@ -95,7 +96,7 @@ fn index_name(name: &ObjectName) -> Result<String> {
 }
 
 /// `table_a_b_idx`, or that with a number behind it.
-fn free_name(snapshot: &Snapshot, definition: &TableDefinition, columns: &[ColumnId]) -> String {
+pub(crate) fn free_name(snapshot: &Snapshot, definition: &TableDefinition, columns: &[ColumnId]) -> String {
     let mut name = definition.name.table.clone();
     for column in columns.iter().filter_map(|id| definition.column_by_id(*id)) {
         name = format!("{name}_{}", column.name);
@@ -111,10 +112,55 @@ fn find<'s>(snapshot: &'s Snapshot, schema: &str, name: &str) -> Option<(&'s Tab
     let tables = snapshot.definitions().map(|(_, definition)| &**definition);
     let own = tables.filter(|table| table.name.schema == schema);
     let named = own.filter_map(|table| {
-        let index = table.indexes.iter().find(|index| index.name == name)?;
-        Some((table, index.of_constraint))
+        let of_constraint = table.keys.iter().any(|key| key.name == name);
+        let is_own = table.indexes.iter().any(|index| index.name == name && !index.of_constraint);
+        (of_constraint || is_own).then_some((table, !is_own))
     });
     named.min_by_key(|(_, of_constraint)| *of_constraint)
+}
+
+/// The index of that name: its store, its table, and its own name. Keys have one each.
+pub(crate) fn named(
+    context: &StatementContext,
+    name: &ObjectName,
+) -> Result<(Arc<Store>, Arc<TableDefinition>, String)> {
+    let reference = table_reference(name)?;
+    let place = context.name(&reference)?;
+    let mut known = Vec::new();
+    for (snapshot, store) in context.stores() {
+        if let Some((table, _)) = find(snapshot, &place.schema, &place.table) {
+            return Ok((Arc::clone(store), definition_of(snapshot, table.id)?, place.table));
+        }
+        known.extend(snapshot.definitions().flat_map(|(_, table)| table.index_names().cloned().collect::<Vec<_>>()));
+    }
+    Err(Error::invalid(
+        SqlState::UndefinedObject,
+        format!("index '{place}' does not exist{}", did_you_mean(&place.table, known.iter().map(String::as_str))),
+    ))
+}
+
+/// The definition of the table of that number.
+pub(crate) fn definition_of(snapshot: &Snapshot, table: TableId) -> Result<Arc<TableDefinition>> {
+    let mut all = snapshot.definitions().map(|(_, definition)| definition);
+    let found = all.find(|definition| definition.id == table).cloned();
+    found.ok_or_else(|| {
+        Error::invalid(SqlState::ObjectNotInPrerequisiteState, "the table was dropped meanwhile; try again")
+    })
+}
+
+/// Refuses the name of an index that an index, a table or a view of the schema has.
+pub(crate) fn require_free(snapshot: &Snapshot, schema: &str, name: &str) -> Result<()> {
+    if let Some((table, _)) = find(snapshot, schema, name) {
+        return Err(Error::invalid(
+            SqlState::DuplicateTable,
+            format!("index '{name}' already exists, of table '{}'", table.name),
+        ));
+    }
+    let relation = TableName { schema: schema.to_owned(), table: name.to_owned() };
+    if has_relation(snapshot, &relation) {
+        return Err(Error::invalid(SqlState::DuplicateTable, format!("'{relation}' already exists and is no index")));
+    }
+    Ok(())
 }
 
 /// Runs DROP INDEX: all that are named, or none; those of TEMP tables apart.

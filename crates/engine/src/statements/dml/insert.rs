@@ -4,6 +4,8 @@ use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::{column_name, unsupported};
 use crate::statements::dml::change::{Returned, Returning, Work, from_table};
 use crate::statements::dml::conflict::Upsert;
+use crate::statements::dml::generated;
+use crate::statements::dml::generated::Overriding;
 use crate::statements::dml::ingest::{Converter, Ingest};
 use crate::statements::dml::values::ValuesRows;
 use crate::statements::dml::{change, pipeline, values};
@@ -33,7 +35,9 @@ pub(crate) async fn run(
     };
     let returning = Returning::of(&from_table(name)?, statement.returning, with.as_ref());
     let name = name.clone();
-    let source = statement.source.map(|source| behind(with.clone(), source));
+    let mut source = statement.source;
+    let given = generated::filled(&target.table.definition, given, source.as_deref_mut(), Overriding::Neither)?;
+    let source = source.map(|source| behind(with.clone(), source));
     let rows = rows(context, &target, given.as_deref(), source, parameters.clone()).await?;
     let conflict = match statement.on {
         None => None,

@@ -4,6 +4,7 @@
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::column_name;
 use crate::sql::names::unsupported;
+use crate::statements::dml::generated;
 use crate::statements::dml::change::{FoundRecords, New, RecordChange, Work, find, select};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, pipeline};
@@ -178,6 +179,7 @@ async fn inserted(
         given.push(column_name(definition, ident.ok_or_else(wrong)?)?);
     }
     insert::check_columns(definition, &given)?;
+    generated::refuse_assigned(definition, &given)?;
     let given = Some(given.as_slice()).filter(|given| !given.is_empty());
     let ingest = Ingest::new(context, &target.store, &target.table, given)?;
     let item = |(at, value): (usize, &SqlExpr)| {
