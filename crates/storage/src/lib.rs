@@ -49,6 +49,7 @@ pub use io::{Caches, huge_buffer, huge_vec, huge_zeros};
 pub use model::{
     CheckDefinition, ColumnDefinition, ColumnId, ColumnTest, DEFAULT_SCHEMA, Datum, Design, EncodingChoice, FloatBits,
     Generation, Group, IndexDefinition, IntegerSet, KeyDefinition, Layout, LogicalType, Packing, Predicate,
-    ReferenceDefinition, SequenceDefinition, SequenceOwner, SequenceRecord, TableDefinition, TableId, TableName, Unit, ValueClass, type_name,
+    RecordedIndex, ReferenceDefinition, SequenceDefinition, SequenceOwner, SequenceRecord, TableDefinition, TableId,
+    TableName, Unit, ValueClass, type_name,
 };
 pub use sql_state::{Position, Problem, SqlState};

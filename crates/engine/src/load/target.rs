@@ -95,7 +95,15 @@ fn add_columns(definition: &mut TableDefinition, columns: impl Iterator<Item = (
         let id = definition.next_column;
         definition.next_column += 1;
         let initial = Datum::Null;
-        definition.columns.push(ColumnDefinition { id, name, logical_type, nullable: true, default: None, initial, generation: None });
+        definition.columns.push(ColumnDefinition {
+            id,
+            name,
+            logical_type,
+            nullable: true,
+            default: None,
+            initial,
+            generation: None,
+        });
     }
 }
 

@@ -6,8 +6,8 @@ use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{
-    CancelToken, Explaining, SequenceAccess, Notice, PlanNotes, PlanningTimes, Session, Settings, Severity, StatementTables, Stopwatch,
-    Use,
+    CancelToken, Explaining, Notice, PlanNotes, PlanningTimes, SequenceAccess, Session, Settings, Severity,
+    StatementTables, Stopwatch, Use,
 };
 use crate::session::{Until, Writing, progress};
 use crate::shared::{KeepsPlans, SharedRuns};

@@ -16,7 +16,8 @@ use datafusion::logical_expr::TableType;
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{
-    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, Generation, LogicalType, SequenceDefinition, TableDefinition, TableName, Unit,
+    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, Generation, LogicalType, SequenceDefinition, TableDefinition,
+    TableName, Unit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -131,7 +132,8 @@ impl InformationSchema {
     fn constraints(&self) -> Result<RecordBatch> {
         let mut rows = Vec::new();
         for (name, table) in self.tables() {
-            let keys = table.keys.iter().map(|key| (&key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" }));
+            let keys = table.keys.iter().filter(|key| !table.is_of_index(&key.name));
+            let keys = keys.map(|key| (&key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" }));
             let references = table.references.iter().map(|reference| (&reference.name, "FOREIGN KEY"));
             let checks = table.checks.iter().map(|check| (&check.name, "CHECK"));
             rows.extend(keys.chain(references).chain(checks).map(|(constraint, kind)| (name, constraint, kind)));
@@ -145,7 +147,8 @@ impl InformationSchema {
     fn key_columns(&self) -> Result<RecordBatch> {
         let mut rows = Vec::new();
         for (name, table) in self.tables() {
-            let keys = table.keys.iter().map(|key| (&key.name, &key.columns, false));
+            let keys = table.keys.iter().filter(|key| !table.is_of_index(&key.name));
+            let keys = keys.map(|key| (&key.name, &key.columns, false));
             let references = table.references.iter().map(|reference| (&reference.name, &reference.columns, true));
             for (constraint, ids, refers) in keys.chain(references) {
                 let parts = (1..).zip(ids);

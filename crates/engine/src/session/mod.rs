@@ -6,6 +6,7 @@
 //! | `engine` | what all sessions of a database share: store, memory, threads |
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
+//! | `object_tables` | comments and sequences as tables |
 //! | `system_tables` | what each table is and how it is stored, open transactions, fallbacks |
 //! | `external_files` | files that a query reads in place |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
@@ -31,6 +32,7 @@ pub(crate) mod external_files;
 mod information_schema;
 mod memory;
 mod notices;
+mod object_tables;
 mod plans;
 pub(crate) mod progress;
 mod result;
@@ -56,8 +58,8 @@ pub use notices::{Notice, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
-pub(crate) use state::BARE_NAMES;
 pub(crate) use sequences::{SequenceAccess, SequenceReference, SequenceValues, names_in};
+pub(crate) use state::BARE_NAMES;
 pub use statement_tables::StatementTables;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;

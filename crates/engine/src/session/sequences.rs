@@ -126,15 +126,14 @@ impl SequenceAccess {
                 let schema = parts.pop();
                 let name = TableName { schema: schema.clone().unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()), table };
                 let main = &session.engine.store;
-                let mut places =
-                    snapshots.iter().filter(|(_, store)| schema.is_none() || Arc::ptr_eq(store, main));
+                let mut places = snapshots.iter().filter(|(_, store)| schema.is_none() || Arc::ptr_eq(store, main));
                 let found = places.find_map(|(snapshot, store)| {
                     let record = snapshot.sequences.get(&name)?;
                     Some(FoundSequence { store: Arc::clone(store), record: Arc::clone(record) })
                 });
-                let other = snapshots.iter().any(|(snapshot, _)| {
-                    snapshot.has_table(&name) || snapshot.views.contains_key(&name)
-                });
+                let other = snapshots
+                    .iter()
+                    .any(|(snapshot, _)| snapshot.has_table(&name) || snapshot.views.contains_key(&name));
                 if found.is_none() && other {
                     return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is not a sequence")));
                 }
@@ -142,7 +141,10 @@ impl SequenceAccess {
             }
         };
         found.ok_or_else(|| {
-            Error::invalid(SqlState::UndefinedTable, format!("sequence '{shown}' does not exist; CREATE SEQUENCE makes one"))
+            Error::invalid(
+                SqlState::UndefinedTable,
+                format!("sequence '{shown}' does not exist; CREATE SEQUENCE makes one"),
+            )
         })
     }
 

@@ -12,11 +12,11 @@ mod parse;
 
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 
+use crate::session::SequenceAccess;
 use crate::settings::parse::{
     parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_explain_width, parse_io, parse_io_depth,
     parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
 };
-use crate::session::SequenceAccess;
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};

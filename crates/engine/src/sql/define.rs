@@ -1,7 +1,9 @@
 //! The syntax of statements that define and that the parser does not know, or knows in part: those of sequences, COMMENT ON, ALTER …
 //! RENAME of anything but tables, and ALTER TABLE … ALTER COLUMN of identity columns.
 
-use datafusion::sql::sqlparser::ast::{DataType, Expr, Ident, ObjectName, SequenceOptions as ColumnOptions, UnaryOperator, Value};
+use datafusion::sql::sqlparser::ast::{
+    DataType, Expr, Ident, ObjectName, SequenceOptions as ColumnOptions, UnaryOperator, Value,
+};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;

@@ -71,8 +71,9 @@ fn mend_like(tokens: &mut Vec<TokenWithSpan>) {
         let mut name = String::new();
         let mut next = at + 1;
         while let Some(Token::Word(word)) = token(next).map(|token| &token.token) {
-            name += &Ident { value: word.value.clone(), quote_style: word.quote_style, span: tokens[places[next]].span }
-                .to_string();
+            name +=
+                &Ident { value: word.value.clone(), quote_style: word.quote_style, span: tokens[places[next]].span }
+                    .to_string();
             next += 1;
             if token(next).is_none_or(|token| token.token != Token::Period) {
                 break;
@@ -142,7 +143,9 @@ fn mend_identity(tokens: &mut [TokenWithSpan]) {
                     *own = rank.unwrap_or(ORDER.len());
                     last.push(token);
                 }
-                _ if rank.is_some() || is_word(&token, "NO") => options.push((rank.unwrap_or(ORDER.len()), vec![token])),
+                _ if rank.is_some() || is_word(&token, "NO") => {
+                    options.push((rank.unwrap_or(ORDER.len()), vec![token]))
+                }
                 Some((_, last)) => last.push(token),
                 None => options.push((ORDER.len(), vec![token])),
             }
@@ -172,7 +175,13 @@ mod tests {
     fn mended(sql: &str) -> String {
         let mut tokens = Tokenizer::new(&crate::sql::dialect::Gingham, sql).tokenize_with_location().unwrap();
         mend(&mut tokens);
-        tokens.iter().map(|token| token.token.to_string()).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+        tokens
+            .iter()
+            .map(|token| token.token.to_string())
+            .collect::<String>()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
@@ -185,7 +194,7 @@ mod tests {
         let query = "SELECT a LIKE b, (c LIKE 'x') FROM t";
         assert_eq!(mended(query), query);
         let identity = "a INT GENERATED ALWAYS AS IDENTITY (START WITH 5 NO CYCLE INCREMENT BY -1)";
-let together = "aINTGENERATEDALWAYSASIDENTITY(INCREMENTBY-1STARTWITH5NOCYCLE)";
+        let together = "aINTGENERATEDALWAYSASIDENTITY(INCREMENTBY-1STARTWITH5NOCYCLE)";
         assert_eq!(mended(identity).replace(' ', ""), together);
         assert_eq!(mended("CREATE UNLOGGED TABLE t (a INT)"), "CREATE TRANSIENT TABLE t (a INT)");
     }

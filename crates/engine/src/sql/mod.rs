@@ -11,7 +11,7 @@
 //! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
-//! | `definitions` | clauses of CREATE TABLE that the parser does not know |
+//! | `definitions`, `alter_table` | clauses of CREATE TABLE and ALTER TABLE that the parser does not know |
 //! | `alter_design`, `copy`, `define`, `explain`, `summarize` | statements that the parser does not know |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
@@ -21,6 +21,7 @@
 
 mod adjacent;
 pub(crate) mod alter_design;
+mod alter_table;
 pub(crate) mod column_types;
 pub(crate) mod copy;
 pub(crate) mod define;

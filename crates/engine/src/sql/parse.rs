@@ -3,6 +3,7 @@
 
 use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
+use crate::sql::alter_table;
 use crate::sql::copy;
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::define;
@@ -213,6 +214,11 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
     if define::starts(&parser.parser) {
         let define = define::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
         return Ok(Statement::Define(Box::new(define)));
+    }
+    if alter_table::starts(&parser.parser) {
+        let mut statement = alter_table::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        depth::limit(&mut statement)?;
+        return Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(statement)))));
     }
     if alter_design::starts(&parser.parser) {
         let alter = alter_design::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;

@@ -72,11 +72,7 @@ pub(crate) async fn run(
     Ok(outcome)
 }
 
-async fn run_one(
-    context: &StatementContext,
-    statement: Statement,
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
+async fn run_one(context: &StatementContext, statement: Statement, parameters: Option<ParamValues>) -> Result<Outcome> {
     let statement = match statement {
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,

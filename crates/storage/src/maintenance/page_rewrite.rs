@@ -82,7 +82,10 @@ impl Store {
     ) -> Result<()> {
         let (mut heap, id) = (new_record(&definition, pages)?, definition.id);
         let (mut record, next) = environment.read(|transaction| {
-            Ok((records::existing(environment, transaction, id)?, records::state(environment, transaction)?.next_number()))
+            Ok((
+                records::existing(environment, transaction, id)?,
+                records::state(environment, transaction)?.next_number(),
+            ))
         })?;
         if record.heap.is_some() {
             // The old pages stay where they are until the end.

@@ -83,10 +83,16 @@ impl TableDefinition {
         keys.chain(checks).chain(self.references.iter().map(|reference| &reference.name))
     }
 
+    /// Whether a key is there for an index that was made, and is no constraint.
+    pub fn is_of_index(&self, key: &str) -> bool {
+        self.recorded.iter().any(|index| index.unique && index.name == key)
+    }
+
     /// The names of its indexes: each key has one, and there are others.
     pub fn index_names(&self) -> impl Iterator<Item = &String> {
         let others = self.indexes.iter().filter(|index| !index.of_constraint).map(|index| &index.name);
-        self.keys.iter().map(|key| &key.name).chain(others)
+        let recorded = self.recorded.iter().filter(|index| !index.unique).map(|index| &index.name);
+        self.keys.iter().map(|key| &key.name).chain(others).chain(recorded)
     }
 
     /// Gives a number to each constraint and index that has none, and forgets numbers and comments of what is gone.
@@ -127,6 +133,7 @@ impl TableDefinition {
         self.checks.iter_mut().for_each(|check| rename(&mut check.name));
         self.references.iter_mut().for_each(|reference| rename(&mut reference.name));
         self.indexes.iter_mut().filter(|index| index.of_constraint).for_each(|index| rename(&mut index.name));
+        self.recorded.iter_mut().filter(|index| index.unique).for_each(|index| rename(&mut index.name));
         let number = self.numbers.constraints.remove(from);
         self.numbers.constraints.extend(number.map(|number| (to.to_owned(), number)));
         if is_key {
@@ -146,6 +153,8 @@ impl TableDefinition {
     pub fn rename_index(&mut self, from: &str, to: &str) {
         let own = self.indexes.iter_mut().filter(|index| !index.of_constraint && index.name == from);
         own.for_each(|index| to.clone_into(&mut index.name));
+        let recorded = self.recorded.iter_mut().filter(|index| index.name == from);
+        recorded.for_each(|index| to.clone_into(&mut index.name));
         let number = self.numbers.indexes.remove(from);
         self.numbers.indexes.extend(number.map(|number| (to.to_owned(), number)));
         for comment in &mut self.comments {

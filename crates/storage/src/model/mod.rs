@@ -41,8 +41,8 @@ pub use quoted::quoted_name;
 pub use sequence::{SequenceDefinition, SequenceOwner, SequencePosition, SequenceRecord};
 pub use summary::ColumnSummary;
 pub use table::{
-    Arrangement, CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, Generation, IndexDefinition, KeyDefinition,
-    ReferenceDefinition, TableDefinition, TableId, TableName, ViewDefinition,
+    Arrangement, CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, Generation, IndexDefinition,
+    KeyDefinition, RecordedIndex, ReferenceDefinition, TableDefinition, TableId, TableName, ViewDefinition,
 };
 pub use types::{LogicalType, Unit, ValueClass, type_name};
 pub use view::{AttributeAddress, CodeMeaning, ColumnView, Format, PhysicalLayout, float_integer, float_of_integer};

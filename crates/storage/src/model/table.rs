@@ -68,7 +68,15 @@ pub enum Generation {
 impl ColumnDefinition {
     /// A column that may be NULL, and is where nothing is given.
     pub fn new(id: ColumnId, name: impl Into<String>, logical_type: LogicalType) -> Self {
-        Self { id, name: name.into(), logical_type, nullable: true, default: None, initial: Datum::Null, generation: None }
+        Self {
+            id,
+            name: name.into(),
+            logical_type,
+            nullable: true,
+            default: None,
+            initial: Datum::Null,
+            generation: None,
+        }
     }
 }
 
@@ -120,6 +128,18 @@ pub struct IndexDefinition {
     pub of_constraint: bool,
 }
 
+/// An index of a table in segments: no entries are kept of it. Zone maps do what a plain one would, and a unique one is the key of its
+/// name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedIndex {
+    /// The index's name.
+    pub name: String,
+    /// Its columns, in order.
+    pub columns: Vec<ColumnId>,
+    /// Whether no two records may have the same values, none of them NULL.
+    pub unique: bool,
+}
+
 /// A table as the catalog keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableDefinition {
@@ -154,6 +174,9 @@ pub struct TableDefinition {
     /// Comments on it and its parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<Comment>,
+    /// Indexes that were made of a table in segments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recorded: Vec<RecordedIndex>,
 }
 
 impl TableDefinition {
@@ -173,6 +196,7 @@ impl TableDefinition {
             auto: None,
             numbers: ObjectNumbers::default(),
             comments: Vec::new(),
+            recorded: Vec::new(),
         }
     }
 

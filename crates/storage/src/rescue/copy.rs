@@ -5,7 +5,9 @@ use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_keys;
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::index_entries::entry_record;
-use crate::lmdb::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key, sequence_of_key, table_of_contents};
+use crate::lmdb::records::{
+    self, SegmentRecord, TableRecord, id_of_key, pair_of_key, sequence_of_key, table_of_contents,
+};
 use crate::lmdb::verifier::salvage::{Missed, Salvage};
 use crate::lmdb::{folder, values};
 use crate::maintenance::check_pages::check_page;

@@ -3,9 +3,9 @@
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::records::TableRecord;
 use crate::model::dictionary::Dictionary;
-use crate::model::summary::ColumnSummary;
 use crate::model::labels::Labels;
 use crate::model::sequence::SequenceRecord;
+use crate::model::summary::ColumnSummary;
 use crate::model::table::ViewDefinition;
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;

@@ -4,8 +4,8 @@
 
 use crate::SqlState;
 use crate::lmdb::environment::Environment;
-use crate::lmdb::records::{DatabaseState, TableRecord};
 use crate::lmdb::records;
+use crate::lmdb::records::{DatabaseState, TableRecord};
 use crate::open::latest::Known;
 use crate::open::options::WriteOptions;
 use crate::open::pending::WrittenFiles;
@@ -13,8 +13,8 @@ use crate::open::shared::Store;
 use crate::snapshot::heap::overlay::WrittenPages;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
 use crate::write::dirty::Dirty;
-use crate::write::{heap_tables as heap, indexes};
 use crate::write::rewrite::Verified;
+use crate::write::{heap_tables as heap, indexes};
 use crate::{ColumnId, Error, LogicalType, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -401,7 +401,11 @@ impl<'store> Transaction<'store> {
     }
 
     /// Errors when a column that another table refers to is gone from `after`.
-    pub(crate) fn refuse_dropped_referred_columns(&self, before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+    pub(crate) fn refuse_dropped_referred_columns(
+        &self,
+        before: &TableDefinition,
+        after: &TableDefinition,
+    ) -> Result<()> {
         for other in self.table_ids() {
             let referrer = if other == after.id { after.clone() } else { self.record(other)?.definition };
             for reference in referrer.references.iter().filter(|reference| reference.table == after.id) {
@@ -481,7 +485,9 @@ fn require_compatible(before: &TableDefinition, after: &TableDefinition, not_nul
                 ));
             }
             None => {}
-            Some(old) if old.logical_type != column.logical_type && !widens(&old.logical_type, &column.logical_type) => {
+            Some(old)
+                if old.logical_type != column.logical_type && !widens(&old.logical_type, &column.logical_type) =>
+            {
                 return refuse(format!("the type of column '{}' can't change", column.name));
             }
             Some(old) if old.nullable && !column.nullable && !not_null => {

@@ -1,11 +1,11 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
 //! works does not hide the rest.
 
-use crate::statements::dml::generated;
 use crate::session::system_tables::ColumnRow;
 use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored as query;
 use crate::sql::names::unsupported;
+use crate::statements::dml::generated;
 use crate::statements::{is_view, table_reference};
 use crate::type_name::type_name;
 use crate::{Error, Result};

@@ -55,7 +55,7 @@ fn view_statement(view: &ViewDefinition, temporary: bool) -> String {
 
 fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary: bool) -> Result<String> {
     let mut parts: Vec<String> = definition.columns.iter().map(|own| column(own, snapshot)).collect();
-    for key in &definition.keys {
+    for key in definition.keys.iter().filter(|key| !definition.is_of_index(&key.name)) {
         let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
         parts.push(format!("CONSTRAINT {} {kind} {}", quoted(&key.name), list(definition, &key.columns)));
     }
@@ -84,9 +84,12 @@ fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary:
     let options: Vec<String> = options.map(|(name, text)| format!("{name} = '{}'", text.replace('\'', "''"))).collect();
     let (name, parts) = (full_name(&definition.name), parts.join(",\n  "));
     let mut text = format!("CREATE {}TABLE {name} (\n  {parts}\n) WITH ({})", temp(temporary), options.join(", "));
-    for index in definition.indexes.iter().filter(|index| !index.of_constraint) {
-        let (unique, columns) = (if index.unique { "UNIQUE " } else { "" }, list(definition, &index.columns));
-        text += &format!(";\nCREATE {unique}INDEX {} ON {name} {columns}", quoted(&index.name));
+    let own = definition.indexes.iter().filter(|index| !index.of_constraint);
+    let own = own.map(|index| (&index.name, &index.columns, index.unique));
+    let recorded = definition.recorded.iter().map(|index| (&index.name, &index.columns, index.unique));
+    for (index, columns, unique) in own.chain(recorded) {
+        let (unique, columns) = (if unique { "UNIQUE " } else { "" }, list(definition, columns));
+        text += &format!(";\nCREATE {unique}INDEX {} ON {name} {columns}", quoted(index));
     }
     Ok(text)
 }

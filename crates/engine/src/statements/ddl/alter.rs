@@ -9,7 +9,9 @@ use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
 use crate::statements::ddl::identity::ColumnSequence;
 use crate::statements::ddl::rewrite::Rewrite;
-use crate::statements::ddl::{alter_column, alter_constraint, cascade, definition, existing, expression, rename, rewrite};
+use crate::statements::ddl::{
+    alter_column, alter_constraint, cascade, definition, existing, expression, rename, rewrite,
+};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -50,6 +52,11 @@ impl Change {
             said: Vec::new(),
             dependents: cascade::Dependents::default(),
         }
+    }
+
+    /// Whether more has to be done than to replace the definition: with the write lock from the start.
+    fn needs_turn(&self) -> bool {
+        self.rewrite.is_some() || !self.sequences.is_empty() || alter_constraint::asks(&self.before, &self.after)
     }
 
     /// Has the records written anew.
@@ -96,7 +103,7 @@ pub(crate) async fn run(context: &StatementContext, statement: AlterTable) -> Re
     };
     let snapshot = crate::statements::ddl::sequence::snapshot_of(context, &target.store);
     let planned = plan(context, &snapshot, &target, &operations)?;
-    if planned.rewrite.is_some() || alter_constraint::asks(&target.table.definition, &planned.after) {
+    if planned.needs_turn() {
         rewrite::run(context, &name, &operations).await?;
     } else {
         apply_alone(context, target, &operations).await?;
@@ -139,7 +146,7 @@ async fn apply_alone(
         for operation in &operations {
             apply(&scope, &mut change, operation)?;
         }
-        if change.rewrite.is_some() || alter_constraint::asks(&table.definition, &change.after) {
+        if change.needs_turn() {
             return Err(Error::Conflict(format!("table '{name}' was changed meanwhile; run the statement again")));
         }
         existing::check(&own, &table, &change.after)?;

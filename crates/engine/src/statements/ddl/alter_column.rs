@@ -95,7 +95,10 @@ fn add_identity(change: &mut Change, id: ColumnId, always: bool, options: &Seque
         return wrong(format!("column '{name}' of table '{}' has a DEFAULT already; drop it first", change.after.name));
     }
     if column.nullable {
-        return wrong(format!("column '{name}' of table '{}' must be NOT NULL before it gets an identity", change.after.name));
+        return wrong(format!(
+            "column '{name}' of table '{}' must be NOT NULL before it gets an identity",
+            change.after.name
+        ));
     }
     let definition = identity::sequence_for(&change.after, &name, &logical_type, options)?;
     change.sequences.push(ColumnSequence { column: id, definition, identity: Some(always) });
@@ -178,10 +181,14 @@ fn set_type(
     let value = match (using, &after) {
         (Some(using), _) => format!("({using})"),
         // A text that is too long is an error, and no shorter text.
-        (None, LogicalType::Varchar(_) | LogicalType::Char(_)) if matches!(before, LogicalType::Varchar(_) | LogicalType::Char(_)) => {
+        (None, LogicalType::Varchar(_) | LogicalType::Char(_))
+            if matches!(before, LogicalType::Varchar(_) | LogicalType::Char(_)) =>
+        {
             old_name(change, id, &name)
         }
-        (None, LogicalType::Varchar(_) | LogicalType::Char(_)) => format!("CAST({} AS TEXT)", old_name(change, id, &name)),
+        (None, LogicalType::Varchar(_) | LogicalType::Char(_)) => {
+            format!("CAST({} AS TEXT)", old_name(change, id, &name))
+        }
         (None, _) => format!("CAST({} AS {data_type})", old_name(change, id, &name)),
     };
     change.rewrites().values.insert(id, value);
@@ -243,6 +250,7 @@ pub(crate) fn drop_column(snapshot: &Snapshot, change: &mut Change, name: &str, 
         definition.references.retain(|reference| reference.name != *constraint);
     }
     definition.indexes.retain(|index| !index.columns.contains(&id));
+    definition.recorded.retain(|index| !index.columns.contains(&id));
     let gone = |column: ColumnId| column == id || generated.contains(&column);
     if definition.columns.iter().all(|column| gone(column.id)) {
         return used(format!("it is the only one of table '{}'", definition.name));

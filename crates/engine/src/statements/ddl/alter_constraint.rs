@@ -42,15 +42,19 @@ fn use_index(change: &mut Change, using: &ConstraintUsingIndex, primary: bool) -
     let name = fold(&using.index_name);
     let definition = &mut change.after;
     let found = definition.indexes.iter().position(|index| index.name == name && !index.of_constraint);
-    let key = definition.keys.iter().position(|key| key.name == name && !key.primary);
+    let key = definition.keys.iter().position(|key| key.name == name && definition.is_of_index(&name));
+    let is_plain = definition.recorded.iter().any(|index| index.name == name && !index.unique);
     let columns = match (found, key) {
         (Some(at), _) if definition.indexes[at].unique => definition.indexes.remove(at).columns,
-        // Of a table in columns, a unique index is such a constraint already.
-        (None, Some(at)) => definition.keys.remove(at).columns,
-        (Some(_), _) => {
+        // Of a table in segments, a unique index is a key already.
+        (None, Some(at)) => {
+            definition.recorded.retain(|index| index.name != name);
+            definition.keys.remove(at).columns
+        }
+        (found, None) if found.is_some() || is_plain => {
             return Err(Error::invalid(SqlState::WrongObjectType, format!("index '{name}' is not unique")));
         }
-        (None, None) => {
+        _ => {
             return Err(Error::invalid(
                 SqlState::UndefinedObject,
                 format!("table '{}' has no index '{name}'", definition.name),
@@ -119,7 +123,8 @@ pub(crate) fn drop_constraint(
         };
         let mut found = Vec::new();
         for (table, other) in snapshot.definitions() {
-            found.extend(other.references.iter().filter(needs).map(|reference| (table.clone(), reference.name.clone())));
+            found
+                .extend(other.references.iter().filter(needs).map(|reference| (table.clone(), reference.name.clone())));
         }
         if !found.is_empty() && !cascade {
             let words: Vec<String> =

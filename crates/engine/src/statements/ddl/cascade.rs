@@ -78,8 +78,7 @@ impl Dependents {
             views.insert(0, (*name).clone());
             all.insert((*name).clone());
         }
-        let ids: Vec<u64> =
-            going.iter().filter_map(|name| snapshot.definition(name)).map(|table| table.id).collect();
+        let ids: Vec<u64> = going.iter().filter_map(|name| snapshot.definition(name)).map(|table| table.id).collect();
         let mut constraints = Vec::new();
         for (name, table) in snapshot.definitions().filter(|(name, _)| !going.contains(name)) {
             let own = table.references.iter().filter(|reference| ids.contains(&reference.table));
@@ -148,7 +147,8 @@ mod tests {
 
     #[test]
     fn tables_of_a_query() {
-        let query = "WITH w AS (SELECT * FROM s.t) SELECT (SELECT max(a) FROM \"U\"), w.* FROM w, generate_series(1, 2)";
+        let query =
+            "WITH w AS (SELECT * FROM s.t) SELECT (SELECT max(a) FROM \"U\"), w.* FROM w, generate_series(1, 2)";
         let named: Vec<String> = named_in(query).iter().map(ToString::to_string).collect();
         assert_eq!(named, ["U", "s.t"]);
     }

@@ -50,7 +50,6 @@ impl MadeBeside {
     }
 }
 
-
 #[derive(Debug)]
 struct KeyConstraint {
     name: Option<String>,

@@ -147,11 +147,7 @@ pub(crate) fn for_load(
 }
 
 /// Creates a table within a transaction, instead of the one of that name when `replace`.
-fn create(
-    transaction: &mut gingham_storage::write::Transaction<'_>,
-    table: NewTable,
-    replace: bool,
-) -> Result<()> {
+fn create(transaction: &mut gingham_storage::write::Transaction<'_>, table: NewTable, replace: bool) -> Result<()> {
     let NewTable { mut definition, sequences } = table;
     if replace && transaction.base().has_table(&definition.name) {
         transaction.drop_table(&definition.name)?;

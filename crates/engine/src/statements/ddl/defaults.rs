@@ -5,9 +5,7 @@ use crate::session::names_in;
 use crate::sql::dialect::Gingham;
 use crate::sql::quoted::full_name;
 use crate::sql::walk::{SyntaxTree, Visit};
-use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
-};
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 use datafusion::sql::sqlparser::parser::Parser;
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
 
@@ -22,7 +20,8 @@ struct Asked<F>(F);
 impl<F: FnMut(&mut String)> Visit for Asked<F> {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         let Expr::Function(function) = expression else { return Ok(()) };
-        let name = function.name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.to_ascii_lowercase());
+        let name =
+            function.name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.to_ascii_lowercase());
         if !name.is_some_and(|name| name == "nextval" || name == "currval") {
             return Ok(());
         }

@@ -17,7 +17,9 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle,
     SqlOption, TableConstraint, Value,
 };
-use gingham_storage::{ColumnDefinition, ColumnId, Design, Generation, LogicalType, SqlState, TableDefinition, TableName};
+use gingham_storage::{
+    ColumnDefinition, ColumnId, Design, Generation, LogicalType, SqlState, TableDefinition, TableName,
+};
 
 /// The definition that a CREATE TABLE asks for. `source` is the schema of its query, for CREATE TABLE AS.
 pub(crate) fn build(
@@ -239,7 +241,9 @@ fn options(scope: &ConstraintScope<'_>, options: &CreateTableOptions, definition
     let mut options = match options {
         CreateTableOptions::None => Vec::new(),
         CreateTableOptions::With(options) => pairs(options, "CREATE TABLE WITH")?,
-        CreateTableOptions::Plain(options) if options.iter().all(|option| option.to_string().starts_with("TABLESPACE")) => {
+        CreateTableOptions::Plain(options)
+            if options.iter().all(|option| option.to_string().starts_with("TABLESPACE")) =>
+        {
             scope.context.say(
                 Severity::Notice,
                 SqlState::SuccessfulCompletion,

@@ -24,7 +24,8 @@ pub(crate) fn check(context: &StatementContext, table: &Arc<TableSnapshot>, afte
         let before = table.definition.column_by_id(id).is_some_and(|column| column.nullable);
         before && after.column_by_id(id).is_some_and(|column| !column.nullable)
     };
-    let tightened: Vec<ColumnId> = after.columns.iter().map(|column| column.id).filter(|id| is_tightened(*id)).collect();
+    let tightened: Vec<ColumnId> =
+        after.columns.iter().map(|column| column.id).filter(|id| is_tightened(*id)).collect();
     if (new.is_empty() && tightened.is_empty()) || table.rows() == 0 {
         return Ok(());
     }

@@ -116,8 +116,13 @@ pub(crate) fn add_generation(
     option: &ColumnOption,
     constraints: &mut Constraints,
 ) -> Result<()> {
-    let ColumnOption::Generated { generated_as, sequence_options, generation_expr, generation_expr_mode, generated_keyword } =
-        option
+    let ColumnOption::Generated {
+        generated_as,
+        sequence_options,
+        generation_expr,
+        generation_expr_mode,
+        generated_keyword,
+    } = option
     else {
         return Err(Error::Internal("not GENERATED".into()));
     };
@@ -149,9 +154,7 @@ pub(crate) fn add_generation(
     Ok(())
 }
 
-fn options_of(
-    options: Option<&[datafusion::sql::sqlparser::ast::SequenceOptions]>,
-) -> Result<SequenceOptions> {
+fn options_of(options: Option<&[datafusion::sql::sqlparser::ast::SequenceOptions]>) -> Result<SequenceOptions> {
     let options = SequenceOptions::of_column(options.unwrap_or_default());
     Ok(options.map_err(datafusion::error::DataFusionError::from)?)
 }
@@ -242,7 +245,10 @@ pub(crate) async fn alter(
         };
         let generation = column.generation.take();
         match (change, generation) {
-            (GeneratedChange::Identity { always, options }, Some(Generation::Identity { always: before, sequence })) => {
+            (
+                GeneratedChange::Identity { always, options },
+                Some(Generation::Identity { always: before, sequence }),
+            ) => {
                 refuse_owner(&options)?;
                 let record = transaction.sequence(sequence)?;
                 let (changed, restart) = sequence::altered(&record, &options)?;

@@ -10,9 +10,7 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::parser::Parser;
 use gingham_storage::model::CommentSubject;
-use gingham_storage::{
-    ColumnDefinition, ColumnId, Generation, IndexDefinition, SqlState, TableDefinition,
-};
+use gingham_storage::{ColumnDefinition, ColumnId, Generation, IndexDefinition, SqlState, TableDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -132,7 +130,8 @@ pub(crate) fn add(
     }
     if parts.constraints {
         for check in &of.checks {
-            let parsed = Parser::new(&Gingham).try_with_sql(&check.condition).and_then(|mut parser| parser.parse_expr());
+            let parsed =
+                Parser::new(&Gingham).try_with_sql(&check.condition).and_then(|mut parser| parser.parse_expr());
             let condition = parsed
                 .map_err(|error| Error::Internal(format!("CHECK ({}) is not readable: {error}", check.condition)))?;
             constraints.add_condition(Some(check.name.clone()), condition);

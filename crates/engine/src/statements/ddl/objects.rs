@@ -111,7 +111,9 @@ async fn drop_schemas(context: &StatementContext, names: &[String], if_exists: b
         if !cascade && let Some(first) = inside.first() {
             return Err(Error::constraint(
                 SqlState::DependentObjectsStillExist,
-                format!("schema '{name}' is not empty: it has '{first}'; DROP SCHEMA {name} CASCADE drops all that is in it"),
+                format!(
+                    "schema '{name}' is not empty: it has '{first}'; DROP SCHEMA {name} CASCADE drops all that is in it"
+                ),
             ));
         }
         if !going.contains(name) {
@@ -154,7 +156,9 @@ async fn drop_relations(
         match find(context, views, &table_reference(name)?)? {
             Some(one) => found.push(one),
             None if if_exists => {}
-            None if views => return Err(view_named(context, name).err().unwrap_or_else(|| Error::Internal("a view".into()))),
+            None if views => {
+                return Err(view_named(context, name).err().unwrap_or_else(|| Error::Internal("a view".into())));
+            }
             None => return Err(context.unknown_table(&context.name(&table_reference(name)?)?)),
         }
     }
@@ -228,7 +232,10 @@ fn find(context: &StatementContext, views: bool, reference: &TableReference) -> 
     for (snapshot, store) in kept {
         let (is_table, is_view) = (snapshot.has_table(&name), snapshot.views.contains_key(&name));
         if snapshot.sequences.contains_key(&name) {
-            return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a sequence; use DROP SEQUENCE")));
+            return Err(Error::invalid(
+                SqlState::WrongObjectType,
+                format!("'{name}' is a sequence; use DROP SEQUENCE"),
+            ));
         }
         if is_table && views {
             return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a table; use DROP TABLE")));

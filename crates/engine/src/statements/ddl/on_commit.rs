@@ -1,7 +1,7 @@
 //! ON COMMIT of TEMP tables: what becomes of them at the end of each transaction.
 
-use crate::session::{SessionTransaction, StatementContext};
 use crate::Result;
+use crate::session::{SessionTransaction, StatementContext};
 use crate::statements::write;
 use datafusion::sql::sqlparser::ast::OnCommit;
 use gingham_storage::TableName;

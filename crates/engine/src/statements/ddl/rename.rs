@@ -9,7 +9,7 @@ use crate::{Error, Result};
 use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{SqlState, TableDefinition, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 
 /// Runs ALTER … RENAME TO.
@@ -75,6 +75,10 @@ async fn schema(context: &StatementContext, name: &ObjectName, to: String) -> Re
         let text = format!("schema '{to}' is Gingham's own; choose another name");
         return Err(Error::invalid(SqlState::InsufficientPrivilege, text));
     }
+    if from == DEFAULT_SCHEMA || from == "information_schema" {
+        let text = format!("schema '{from}' can't be renamed");
+        return Err(Error::invalid(SqlState::InsufficientPrivilege, text));
+    }
     let needed = cascade::views_naming(&context.snapshot, |name| name.schema == from);
     if let Some(view) = needed.iter().find(|view| view.schema != from).or(needed.first()) {
         // A view is kept as its text, in which the schema has its name.
@@ -92,10 +96,7 @@ async fn schema(context: &StatementContext, name: &ObjectName, to: String) -> Re
 }
 
 /// The definitions of tables whose defaults ask sequences that get other names.
-fn with_sequences_renamed(
-    snapshot: &Snapshot,
-    to: impl Fn(&TableName) -> Option<TableName>,
-) -> Vec<TableDefinition> {
+fn with_sequences_renamed(snapshot: &Snapshot, to: impl Fn(&TableName) -> Option<TableName>) -> Vec<TableDefinition> {
     let renamed: Vec<(&TableName, TableName)> =
         snapshot.sequences.keys().filter_map(|from| Some((from, to(from)?))).collect();
     let mut changed = Vec::new();

@@ -12,6 +12,7 @@ use crate::statements::{query_of, writable, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTableOperation, ObjectName};
 use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::store::Store;
 use gingham_storage::write::{Transaction, Verified, WrittenRows};
 use gingham_storage::{ColumnId, Generation, TableDefinition};
 use std::collections::BTreeMap;
@@ -33,25 +34,37 @@ pub(crate) async fn run(
     name: &ObjectName,
     operations: &[AlterTableOperation],
 ) -> Result<()> {
-    if let Some(transaction) = context.transaction.clone() {
-        let (own, cancel) = (Arc::clone(&transaction), context.cancel.clone());
-        blocking(move || own.savepoint(SAVEPOINT.to_owned(), &cancel)).await?;
-        let done = attempt(context, name, operations).await;
-        let cancel = context.cancel.clone();
-        let (undo, failed) = (done.is_err(), transaction);
-        let ended = blocking(move || {
-            if undo {
-                failed.back_to(SAVEPOINT, &cancel)?;
-            }
-            failed.release(SAVEPOINT, &cancel)
-        });
-        let ended = ended.await;
-        return done.and(ended);
-    }
-    let target = writable(context, name, "ALTER TABLE")?;
-    let (context, transaction) = context.as_writer(&target.store).await?;
-    attempt(&context, name, operations).await?;
-    blocking(move || transaction.commit()).await
+    let (name, operations) = (name.clone(), operations.to_vec());
+    let store = writable(context, &name, "ALTER TABLE")?.store;
+    with_turn(context, &store, |context| async move { attempt(&context, &name, &operations).await }).await
+}
+
+/// Does something that reads and writes with the write lock from the start: all of it or, when it fails, nothing.
+pub(crate) async fn with_turn<W>(
+    context: &StatementContext,
+    store: &Arc<Store>,
+    work: impl FnOnce(StatementContext) -> W,
+) -> Result<()>
+where
+    W: Future<Output = Result<()>> + Send,
+{
+    let Some(transaction) = context.transaction.clone() else {
+        let (context, transaction) = context.as_writer(store).await?;
+        work(context).await?;
+        return blocking(move || transaction.commit()).await;
+    };
+    let (own, cancel) = (Arc::clone(&transaction), context.cancel.clone());
+    blocking(move || own.savepoint(SAVEPOINT.to_owned(), &cancel)).await?;
+    let done = work(context.clone()).await;
+    let (failed, cancel) = (done.is_err(), context.cancel.clone());
+    let ended = blocking(move || {
+        if failed {
+            transaction.back_to(SAVEPOINT, &cancel)?;
+        }
+        transaction.release(SAVEPOINT, &cancel)
+    });
+    let ended = ended.await;
+    done.and(ended)
 }
 
 async fn attempt(context: &StatementContext, name: &ObjectName, operations: &[AlterTableOperation]) -> Result<()> {
@@ -79,7 +92,9 @@ async fn attempt(context: &StatementContext, name: &ObjectName, operations: &[Al
     write(context, &target.store, move |transaction| {
         let now = transaction.base().table_by_id(table).cloned();
         let Some(now) = now.filter(|now| now.version == version) else {
-            return Err(Error::Conflict("the table was changed while its records were read; run ALTER TABLE again".into()));
+            return Err(Error::Conflict(
+                "the table was changed while its records were read; run ALTER TABLE again".into(),
+            ));
         };
         if rows.is_none() {
             existing::check(&own, &now, &change.after)?;

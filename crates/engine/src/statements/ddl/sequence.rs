@@ -83,10 +83,7 @@ pub(crate) async fn alter(
 }
 
 /// The definition of a sequence with other options, and where it begins anew, if it does.
-pub(crate) fn altered(
-    before: &SequenceRecord,
-    options: &SequenceOptions,
-) -> Result<(SequenceDefinition, Option<i64>)> {
+pub(crate) fn altered(before: &SequenceRecord, options: &SequenceOptions) -> Result<(SequenceDefinition, Option<i64>)> {
     let mut definition = before.definition.clone();
     apply(&mut definition, options, false)?;
     let restart = options.restart.map(|value| value.unwrap_or(definition.start));
@@ -161,10 +158,7 @@ pub(crate) fn apply(definition: &mut SequenceDefinition, options: &SequenceOptio
         }
     }
     if definition.least >= definition.most {
-        return invalid(format!(
-            "MINVALUE ({}) must be less than MAXVALUE ({})",
-            definition.least, definition.most
-        ));
+        return invalid(format!("MINVALUE ({}) must be less than MAXVALUE ({})", definition.least, definition.most));
     }
     definition.start = match options.start {
         Some(start) => start,
@@ -225,7 +219,10 @@ fn owner_of(
     owner: &ObjectName,
 ) -> Result<SequenceOwner> {
     let wrong = || {
-        Error::invalid(SqlState::SyntaxError, format!("OWNED BY {owner}: write OWNED BY table.column, or OWNED BY NONE"))
+        Error::invalid(
+            SqlState::SyntaxError,
+            format!("OWNED BY {owner}: write OWNED BY table.column, or OWNED BY NONE"),
+        )
     };
     let (column, table) = owner.0.split_last().ok_or_else(wrong)?;
     let column = column.as_ident().ok_or_else(wrong)?;
@@ -295,7 +292,10 @@ pub(crate) async fn drop_sequences(
                 if column.default.as_ref().is_some_and(asks) {
                     if !cascade {
                         return Err(crate::statements::ddl::cascade::still_needed(
-                            &format!("sequence '{}'", records.first().map_or_else(String::new, |own| own.definition.name.to_string())),
+                            &format!(
+                                "sequence '{}'",
+                                records.first().map_or_else(String::new, |own| own.definition.name.to_string())
+                            ),
                             &[format!("the default of column '{}' of table '{}'", column.name, table.name)],
                         ));
                     }

@@ -93,9 +93,8 @@ pub(crate) fn filled(
 fn width_of(body: &SetExpr) -> Option<usize> {
     match body {
         SetExpr::Select(select) => {
-            let is_one = |item: &SelectItem| {
-                matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })
-            };
+            let is_one =
+                |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
             select.projection.iter().all(is_one).then_some(select.projection.len())
         }
         SetExpr::Query(query) => width_of(&query.body),
@@ -141,4 +140,3 @@ pub(crate) fn clause(column: &ColumnDefinition, sequence: &str) -> Option<String
         }
     })
 }
-

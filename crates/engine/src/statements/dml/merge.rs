@@ -4,8 +4,8 @@
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::column_name;
 use crate::sql::names::unsupported;
-use crate::statements::dml::generated;
 use crate::statements::dml::change::{FoundRecords, New, RecordChange, Work, find, select};
+use crate::statements::dml::generated;
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, pipeline};
 use crate::{Error, Result};

@@ -222,7 +222,8 @@ impl Converter {
         let others = RecordBatch::try_new_with_options(schema, arrays.to_vec(), &options)?;
         for (target, array) in self.columns.iter().zip(arrays) {
             if let ValueSource::Generated(expression) = &target.source {
-                let values = expression.evaluate(&others).map_err(Error::from)?.into_array(rows).map_err(Error::from)?;
+                let values =
+                    expression.evaluate(&others).map_err(Error::from)?.into_array(rows).map_err(Error::from)?;
                 *array = target.cast(&values)?.map_err(ConvertError::Row)?;
             }
         }

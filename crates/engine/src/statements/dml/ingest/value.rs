@@ -62,7 +62,10 @@ pub(crate) fn is_automatic(from: &LogicalType, to: &LogicalType) -> bool {
     let (Some(from), Some(to)) = (kind(&from.to_arrow()), kind(&to.to_arrow())) else { return false };
     from == to
         || to == ValueKind::Text
-        || matches!((from, to), (ValueKind::Date, ValueKind::Timestamp) | (ValueKind::Timestamp, ValueKind::Date | ValueKind::Time))
+        || matches!(
+            (from, to),
+            (ValueKind::Date, ValueKind::Timestamp) | (ValueKind::Timestamp, ValueKind::Date | ValueKind::Time)
+        )
 }
 
 /// A value as text; empty for NULL.
