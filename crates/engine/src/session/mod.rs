@@ -80,6 +80,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+/// The first number of TEMP tables and sequences, which no database has so many of.
+const FIRST_TEMP_NUMBER: u64 = 1 << 28;
+
 /// What the clones of a connection share.
 pub(crate) struct Session {
     /// The database.
@@ -248,6 +251,8 @@ impl Session {
             return Ok(Arc::clone(store));
         }
         let store = Store::scratch(Arc::clone(&self.engine.budget))?;
+        // So that a number means one thing of this session's.
+        store.write(|transaction| transaction.skip_numbers(FIRST_TEMP_NUMBER))?;
         Ok(Arc::clone(self.temp.get_or_init(|| store)))
     }
 

@@ -100,6 +100,15 @@ impl Transaction<'_> {
         records::sequences(self.environment, &self.transaction)
     }
 
+    /// Gives no number below `first` to a table, a sequence or anything else from now on: those of two stores that a session sees
+    /// together are not the same then.
+    pub fn skip_numbers(&mut self, first: u64) -> Result<()> {
+        self.names_mut()?;
+        self.state.next_table = self.state.next_table.max(first);
+        self.changes.changed = true;
+        Ok(())
+    }
+
     /// Whether no table, view or sequence has that name.
     pub fn is_free(&mut self, name: &TableName) -> Result<bool> {
         Ok(!self.names_mut()?.contains_key(name))

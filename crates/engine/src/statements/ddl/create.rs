@@ -172,6 +172,9 @@ async fn create_as(
     if !sequences.is_empty() {
         return Err(crate::sql::names::unsupported("CREATE TABLE … AS with SERIAL or an identity column".into()));
     }
+    if definition.columns.iter().any(|column| column.generation.is_some()) {
+        return Err(crate::sql::names::unsupported("CREATE TABLE … AS with a generated column".into()));
+    }
     let name = definition.name.clone();
     let plan = pipeline::sorted(bound.plan, &definition, None)?;
     let physical = context.physical_plan(plan).await?;
