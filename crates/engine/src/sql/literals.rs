@@ -6,6 +6,7 @@
 
 use crate::sql::forms;
 use crate::sql::headings::Heading;
+use crate::sql::sequence_calls::without_class;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::sql::{arrays, operators, postgres};
 use crate::{Error, Result};
@@ -51,6 +52,7 @@ impl Visit for Literals {
 
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         operators::give_signs(expression);
+        without_class(expression);
         Ok(())
     }
 

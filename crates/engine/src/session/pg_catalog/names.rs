@@ -6,7 +6,6 @@ use crate::session::catalog::Visible;
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
 use crate::session::pg_catalog::relations::{Kind, Relations};
 use crate::session::state::CATALOG;
-use gingham_storage::DEFAULT_SCHEMA;
 use gingham_storage::snapshot::TableSnapshot;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
