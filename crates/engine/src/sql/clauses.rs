@@ -280,6 +280,9 @@ impl Mending<'_> {
 
     /// Whether a name is that of the table in INSERT INTO.
     fn is_target(&self, mut at: usize) -> bool {
+        if self.is_any(at, &["temp", "temporary", "unlogged", "local", "global"]) {
+            return false; // SELECT … INTO TEMPORARY TABLE t
+        }
         while at >= 2 && self.is_token(at - 1, &Token::Period) {
             at -= 2;
         }
