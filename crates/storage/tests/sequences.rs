@@ -102,7 +102,8 @@ fn numbers_and_comments_stay_with_what_has_them() {
     assert_eq!(after.numbers.indexes["key"], before.numbers.indexes["t_pkey"]);
     let label = &snapshot.labels.schemas["own"];
     assert_eq!(label.comment.as_deref(), Some("a schema"));
-    let mut numbers: Vec<u64> = vec![table, label.number, after.numbers.constraints["key"], after.numbers.indexes["key"]];
+    let mut numbers: Vec<u64> =
+        vec![table, label.number, after.numbers.constraints["key"], after.numbers.indexes["key"]];
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers.len(), 4);

@@ -8,8 +8,9 @@ use crate::bind::names::TakenNames;
 use crate::bind::outer::OuterCall;
 use crate::bind::scope::{FromRelation, Level, Named};
 use crate::bind::tables::Tables;
+use crate::settings::ColumnNames;
 use crate::shared::SharedRows;
-use arrow::datatypes::FieldRef;
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema};
@@ -33,7 +34,12 @@ pub(crate) enum Instead {
     Rows(Arc<dyn TableProvider>),
     /// Rows of the first table with the columns of others behind its own.
     Joined(Arc<dyn TableProvider>, Vec<Beside>),
+    /// The same of MERGE, where a `*` means the others' columns first.
+    Merged(Arc<dyn TableProvider>, Vec<Beside>),
 }
+
+/// What MERGE's RETURNING calls, among the tables, what was done with each row; `*` does not mean it.
+pub(crate) const MERGE_ACTION: (&str, &str) = ("merge action", "merge_action");
 
 /// A table beside the first one of a statement's FROM.
 #[derive(Debug, Clone)]
@@ -43,6 +49,14 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
+    /// What MERGE has done with each row.
+    pub(crate) fn merge_action() -> Self {
+        let (table, name) = MERGE_ACTION;
+        let columns = vec![Named { name: name.to_owned(), other: None, column: Column::new_unqualified(name) }];
+        let relation = FromRelation { name: Some(table.to_owned()), columns, ..FromRelation::default() };
+        Self { relation, fields: vec![Arc::new(Field::new(name, DataType::Utf8, true))] }
+    }
+
     /// How many columns it has.
     pub(super) fn width(&self) -> usize {
         self.fields.len()
@@ -67,6 +81,8 @@ pub(super) struct Binder<'a> {
     pub(super) calls: Vec<OuterCall>,
     /// How often a query of WITH was named so far.
     pub(super) with_named: usize,
+    /// What columns are called that no AS names.
+    pub(super) column_names: ColumnNames,
     /// Columns that are CHARs.
     pub(super) fixed: FixedLengths,
     /// Columns that are INTEGERs, also where they are planned as BIGINTs.
@@ -128,7 +144,7 @@ pub(super) enum WithSource {
         /// AS MATERIALIZED, or NOT.
         materialized: Option<bool>,
         /// Its rows, once it is known that all who name it read the same.
-        shared: RefCell<Option<(Arc<SharedRows>, Vec<String>)>>,
+        shared: RefCell<Option<(Arc<SharedRows>, Vec<Named>)>>,
     },
     /// Within a query of WITH RECURSIVE, where it may not name itself.
     Itself,
@@ -161,7 +177,7 @@ impl Bound {
     /// The plan's columns under these names.
     pub(super) fn of(plan: LogicalPlan, names: impl IntoIterator<Item = String>) -> Self {
         let columns = plan.schema().columns().into_iter().zip(names);
-        let columns = columns.map(|(column, name)| Named { name, column }).collect();
+        let columns = columns.map(|(column, name)| Named { name, other: None, column }).collect();
         Self { plan, columns }
     }
 
@@ -169,7 +185,16 @@ impl Bound {
     pub(super) fn rename(&mut self, names: &[String]) {
         for (own, name) in self.columns.iter_mut().zip(names) {
             own.name.clone_from(name);
+            own.other = None;
         }
+    }
+
+    /// The same columns with the second names of `others`.
+    pub(super) fn also_called<'n>(mut self, others: impl IntoIterator<Item = &'n Named>) -> Self {
+        for (own, other) in self.columns.iter_mut().zip(others) {
+            own.other.clone_from(&other.other);
+        }
+        self
     }
 }
 

@@ -2,6 +2,7 @@
 //! these names know neither types as SQL writes them nor defaults, keys and queries. The others are DataFusion's.
 
 use crate::session::catalog::Visible;
+use crate::session::pg_catalog;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::system_tables::SystemColumns;
 use crate::type_name::type_name;
@@ -25,8 +26,13 @@ use std::sync::Arc;
 /// The schema's name.
 pub(super) const NAME: &str = "information_schema";
 /// DataFusion's tables that are given as they are.
-const THEIRS: [&str; 5] = ["tables", "schemata", "df_settings", "routines", "parameters"];
-const OURS: [&str; 5] = ["columns", "views", "table_constraints", "key_column_usage", "sequences"];
+const THEIRS: [&str; 4] = ["tables", "schemata", "df_settings", "parameters"];
+const OURS: [&str; 6] = ["columns", "views", "table_constraints", "key_column_usage", "routines", "sequences"];
+
+/// The names of its tables.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    THEIRS.iter().chain(&OURS).copied()
+}
 
 /// The schema as one statement sees it.
 #[derive(Debug)]
@@ -144,6 +150,32 @@ impl InformationSchema {
         Ok(columns.batch()?)
     }
 
+    /// The functions that statements can call.
+    fn routines(&self) -> Result<RecordBatch> {
+        let functions = self.visible.functions();
+        let mut columns = SystemColumns::default();
+        let all = |text: &'static str| functions.iter().map(move |_| Some(text.into()));
+        let name = || functions.iter().map(|(name, _)| Some(name.as_str().into()));
+        columns.text("specific_catalog", all(CATALOG));
+        columns.text("specific_schema", all(pg_catalog::NAME));
+        columns.text("specific_name", name());
+        columns.text("routine_catalog", all(CATALOG));
+        columns.text("routine_schema", all(pg_catalog::NAME));
+        columns.text("routine_name", name());
+        columns.text("routine_type", all("FUNCTION"));
+        let kinds = functions.iter().map(|(_, kind)| {
+            Some(match *kind {
+                "a" => "AGGREGATE".into(),
+                "w" => "WINDOW".into(),
+                _ => "SCALAR".into(),
+            })
+        });
+        columns.text("function_type", kinds);
+        columns.text("routine_body", all("EXTERNAL"));
+        columns.text("external_language", all("INTERNAL"));
+        Ok(columns.batch()?)
+    }
+
     fn key_columns(&self) -> Result<RecordBatch> {
         let mut rows = Vec::new();
         for (name, table) in self.tables() {
@@ -235,6 +267,7 @@ impl SchemaProvider for InformationSchema {
             "views" => self.view_rows()?,
             "table_constraints" => self.constraints()?,
             "key_column_usage" => self.key_columns()?,
+            "routines" => self.routines()?,
             "sequences" => self.sequences()?,
             name if THEIRS.contains(&name) => return self.theirs.table(name).await,
             _ => return Ok(None),

@@ -1,7 +1,7 @@
 //! Values of sequences, as a statement asks for them: of what the process has taken already, of a small commit of its own, or, within a
 //! transaction, of that.
 
-use crate::session::{Session, StatementContext, Use};
+use crate::session::{Session, StatementContext, Use, read_only};
 use crate::sql::dialect::Gingham;
 use crate::sql::names::fold;
 use crate::{Error, Result};
@@ -29,6 +29,11 @@ struct Got {
 }
 
 impl SequenceValues {
+    /// Forgets them all.
+    pub(crate) fn forget(&self) {
+        *self.got() = Got::default();
+    }
+
     fn got(&self) -> MutexGuard<'_, Got> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,7 +105,7 @@ impl SequenceAccess {
             all.push((seen, Arc::clone(temp)));
         }
         let seen = match open.as_ref().filter(|open| open.has_turn(session, main)) {
-            Some(open) => open.snapshot(),
+            Some(open) => open.snapshot(main, false)?,
             None => main.snapshot()?,
         };
         all.push((seen, Arc::clone(main)));
@@ -244,23 +249,21 @@ impl SequenceAccess {
         Err(Error::invalid(SqlState::UndefinedTable, format!("table '{full}' does not exist")))
     }
 
-    /// Does `work` as part of the statement's transaction, which it begins to write, or as a transaction of its own.
+    /// Does `work` as part of the statement's transaction, when that has the turn to write, or else as a transaction of its own.
     fn write<R: Send + 'static>(
         &self,
         store: &Arc<Store>,
-        work: impl Fn(&mut Transaction<'_>) -> gingham_storage::Result<R> + Clone + Send + 'static,
+        work: impl FnOnce(&mut Transaction<'_>) -> gingham_storage::Result<R> + Send + 'static,
     ) -> Result<R> {
         let session = self.session()?;
-        let (open, own) = (self.open(), work.clone());
-        waiting(|| {
-            if let Some(open) = open {
-                match open.write(&session, store, &self.options, own) {
-                    // Others have committed since it began to read: it can't write, but goes on reading.
-                    Err(Error::Conflict(_)) => {}
-                    result => return result,
-                }
-            }
-            Ok(store.submit(&self.options, move |transaction| work(transaction))?)
+        if Arc::ptr_eq(store, &session.engine.store) && session.is_read_only() {
+            return Err(read_only("nextval or setval"));
+        }
+        // One that has not written yet has no turn to write, and would keep others from it for a number.
+        let open = self.open().filter(|open| open.has_turn(&session, store));
+        waiting(|| match open {
+            Some(open) => open.write(&session, store, &self.options, work),
+            None => Ok(store.submit(&self.options, work)?),
         })
     }
 }

@@ -12,7 +12,8 @@ use std::time::Duration;
 fn counting_child() {
     let Some(path) = child::argument("sequences::counting_child") else { return };
     let connection = open(Path::new(&path), true).expect("a database").connect();
-    let setup = "CREATE SEQUENCE IF NOT EXISTS s; CREATE TABLE IF NOT EXISTS t (id BIGINT DEFAULT nextval('s'), n INTEGER)";
+    let setup =
+        "CREATE SEQUENCE IF NOT EXISTS s; CREATE TABLE IF NOT EXISTS t (id BIGINT DEFAULT nextval('s'), n INTEGER)";
     connection.execute(setup).expect("a sequence");
     println!("\nready");
     let next = || {
@@ -50,7 +51,9 @@ fn values_of_a_sequence_never_come_twice() {
             child.wait().expect("it ends");
             for line in lines {
                 // The last one may be cut.
-                let Some(value) = line.strip_prefix("given ").and_then(|value| value.parse::<i64>().ok()) else { continue };
+                let Some(value) = line.strip_prefix("given ").and_then(|value| value.parse::<i64>().ok()) else {
+                    continue;
+                };
                 assert!(given.insert(value), "seed {seed}, life {life}: {value} was given twice");
             }
             wait_until_closed(&path);

@@ -288,7 +288,8 @@ impl Checking<'_> {
                 let (owner, second) = owner_of(name, key);
                 if name == Name::Meta && sequence_of_key(key).is_some() {
                     let payload = values::unseal(name, key, value, || values::place(environment, name, key));
-                    let parsed = payload.and_then(|own| values::parse_at::<SequenceRecord>(environment, name, key, own));
+                    let parsed =
+                        payload.and_then(|own| values::parse_at::<SequenceRecord>(environment, name, key, own));
                     report.errors.extend(parsed.err());
                 }
                 if name == Name::Meta && owner.is_none() {

@@ -40,3 +40,4 @@ pub(crate) mod rename;
 pub(crate) mod rewrite;
 pub(crate) mod sequence;
 pub(crate) mod view;
+mod view_names;

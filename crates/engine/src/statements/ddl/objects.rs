@@ -203,6 +203,21 @@ async fn drop_relations(
     Ok(())
 }
 
+/// Drops the TEMP tables and views of the session.
+pub(crate) async fn drop_temporary(context: &StatementContext) -> Result<()> {
+    let Some(store) = context.session.existing_temp_store().map(Arc::clone) else { return Ok(()) };
+    write(context, &store, |transaction| {
+        let snapshot = transaction.base();
+        let views: Vec<TableName> = snapshot.views.keys().cloned().collect();
+        let tables = referring_first(snapshot.definitions().map(|(_, definition)| Arc::clone(definition)).collect());
+        views.iter().try_for_each(|name| transaction.drop_view(name))?;
+        tables.iter().try_for_each(|table| transaction.drop_table(&table.name))?;
+        let left = transaction.sequences()?;
+        left.iter().try_for_each(|record| Ok(transaction.drop_sequence(record.definition.number)?))
+    })
+    .await
+}
+
 /// Drops what goes with what is dropped.
 pub(crate) fn drop_dependents(transaction: &mut Transaction<'_>, dependents: &Dependents) -> Result<()> {
     dependents.views.iter().try_for_each(|view| transaction.drop_view(view))?;

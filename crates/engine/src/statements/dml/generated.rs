@@ -1,30 +1,20 @@
 //! Columns whose values are generated: INSERT and UPDATE may give them DEFAULT alone, and the values of an identity column that is
 //! GENERATED ALWAYS where the statement says OVERRIDING SYSTEM VALUE.
 
+use crate::sql::writes::Overriding;
 use crate::statements::dml::values::is_default;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Query, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr};
 use gingham_storage::{ColumnDefinition, Generation, SqlState, TableDefinition};
 
-/// What INSERT says of the values that it gives to identity columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Overriding {
-    /// Nothing.
-    Neither,
-    /// OVERRIDING SYSTEM VALUE: they count.
-    System,
-    /// OVERRIDING USER VALUE: the sequence's count instead.
-    User,
-}
-
 /// Whether no value may be given to a column.
-fn is_refused(column: &ColumnDefinition, overriding: Overriding) -> bool {
+fn is_refused(column: &ColumnDefinition, overriding: Option<Overriding>) -> bool {
     match column.generation {
         Some(Generation::Stored(_)) => true,
         Some(Generation::Identity { always, .. }) => match overriding {
-            Overriding::Neither => always,
-            Overriding::System => false,
-            Overriding::User => true,
+            None => always,
+            Some(Overriding::System) => false,
+            Some(Overriding::User) => true,
         },
         None => false,
     }
@@ -36,7 +26,7 @@ pub(crate) fn filled(
     definition: &TableDefinition,
     listed: Option<Vec<String>>,
     source: Option<&mut Query>,
-    overriding: Overriding,
+    overriding: Option<Overriding>,
 ) -> Result<Option<Vec<String>>> {
     if !definition.columns.iter().any(|column| is_refused(column, overriding)) {
         return Ok(listed);
@@ -63,7 +53,8 @@ pub(crate) fn filled(
             at += 1;
             continue;
         };
-        let user = overriding == Overriding::User && matches!(column.generation, Some(Generation::Identity { .. }));
+        let user =
+            overriding == Some(Overriding::User) && matches!(column.generation, Some(Generation::Identity { .. }));
         match &mut values {
             Some(values) => {
                 for row in &mut values.rows {
@@ -103,10 +94,13 @@ fn width_of(body: &SetExpr) -> Option<usize> {
     }
 }
 
-/// Refuses values for generated columns that a statement names.
-pub(crate) fn refuse_assigned(definition: &TableDefinition, names: &[String]) -> Result<()> {
-    let named = names.iter().filter_map(|name| definition.column(name));
-    match named.into_iter().find(|column| is_refused(column, Overriding::Neither)) {
+/// Refuses values, other than DEFAULT, for generated columns that a statement names.
+pub(crate) fn refuse_assigned<'v>(
+    definition: &TableDefinition,
+    values: impl Iterator<Item = (&'v String, &'v Expr)>,
+) -> Result<()> {
+    let mut given = values.filter(|(_, value)| !is_default(value)).filter_map(|(name, _)| definition.column(name));
+    match given.find(|column| is_refused(column, None)) {
         Some(column) => Err(refused(column, "give a value to")),
         None => Ok(()),
     }
