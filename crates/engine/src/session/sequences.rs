@@ -30,6 +30,11 @@ struct Got {
 }
 
 impl SequenceValues {
+    /// Forgets them all.
+    pub(crate) fn forget(&self) {
+        *self.got() = Got::default();
+    }
+
     fn got(&self) -> MutexGuard<'_, Got> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

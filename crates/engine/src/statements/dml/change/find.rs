@@ -264,7 +264,8 @@ impl ReadColumns {
         let assignments = change.assignments.iter();
         let names = assignments.map(|(ident, _)| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
         insert::check_columns(definition, &names)?;
-        generated::refuse_assigned(definition, &names)?;
+        let values = change.assignments.iter().map(|(_, value)| value);
+        generated::refuse_assigned(definition, names.iter().zip(values))?;
         let is_generated = |column: &ColumnDefinition| matches!(column.generation, Some(Generation::Stored(_)));
         let assigned = |id: &ColumnId| {
             let column = definition.column_by_id(*id);

@@ -150,7 +150,7 @@ fn updated(
         values.push(value);
     }
     insert::check_columns(definition, &names)?;
-    generated::refuse_assigned(definition, &names)?;
+    generated::refuse_assigned(definition, names.iter().zip(&values))?;
     let place = |name: &String| definition.columns.iter().position(|column| column.name == *name);
     let changed: Vec<usize> = names.iter().filter_map(place).collect();
     let values = values.into_iter().zip(&changed).map(|(value, place)| value_of(value, &definition.columns[*place]));
@@ -184,6 +184,6 @@ fn inserted(
     // A column whose value is DEFAULT is as one that is not named.
     let own = given.into_iter().zip(&row.content).filter(|(_, value)| !is_default(value));
     let (given, values): (Vec<String>, Vec<Expr>) = own.map(|(name, value)| (name, value.clone())).unzip();
-    generated::refuse_assigned(definition, &given)?;
+    generated::refuse_assigned(definition, given.iter().zip(&values))?;
     Ok((values, Doing::Insert(Converter::new(&context.state, definition, Some(&given))?)))
 }
