@@ -30,6 +30,14 @@ impl Binder<'_> {
         if let Some(files) = member.place.tables.get().files(name, arguments) {
             return aliased(self.rows_of(files, &TableReference::bare(function))?, alias);
         }
+        if function == "unnest" {
+            let array = |argument: &FunctionArg| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) => Ok(array.clone()),
+                other => Err(error::unsupported(format!("argument {other} of unnest in FROM"))),
+            };
+            let arrays = arguments.iter().map(array).collect::<Result<Vec<Expr>>>()?;
+            return self.unnested_rows(&arrays, alias, member);
+        }
         let scope = NameScope::empty();
         let empty = DFSchema::empty();
         // It may look at what stands before it.

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::sql::names::unsupported;
+use crate::sql::postgres::check_collation;
 use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
@@ -174,7 +175,7 @@ impl Visit for Ignored {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         match expression {
             Expr::Function(function) => refuse_clauses(function),
-            Expr::Collate { .. } => Err(unsupported("COLLATE (texts compare by their characters' code points)".into())),
+            Expr::Collate { collation, .. } => check_collation(collation),
             Expr::IsNormalized { .. } => Err(unsupported("IS NORMALIZED".into())),
             Expr::RLike { .. } => Err(unsupported("RLIKE and REGEXP (use ~)".into())),
             _ => Ok(()),

@@ -18,10 +18,11 @@
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
-//! | `postgres`, `arrays` | names of PostgreSQL's catalog, and arrays as it reads them |
+//! | `postgres`, `arrays`, `array_queries` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
 pub(crate) mod alter_design;
+pub(crate) mod array_queries;
 pub(crate) mod arrays;
 pub(crate) mod column_types;
 pub(crate) mod copy;

@@ -7,6 +7,7 @@ mod arithmetic;
 mod by_records;
 mod changes;
 mod char_blanks;
+mod column_names;
 mod compiled_joins;
 mod compiled_kinds;
 mod compiled_order;
