@@ -258,7 +258,7 @@ impl Runner {
     /// Tells standard error what the statement had to say besides its result.
     fn warn(&self) {
         for notice in self.connection.notices().take() {
-            eprintln!("warning: {}", notice.text);
+            eprintln!("{}: {}", notice.severity.to_string().to_ascii_lowercase(), notice.text);
         }
     }
 

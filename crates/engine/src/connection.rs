@@ -7,7 +7,7 @@ use crate::session::{
     CancelToken, Notices, Session, StatementContext, StatementHandle, StatementProgress, StatementTables,
 };
 use crate::session::{TransactionStatus, wait};
-use crate::sql::ignored::changes;
+use crate::sql::ignored::writes;
 use crate::sql::split;
 use crate::statements::transfer::stream::{CopyStream, stream_of};
 use crate::{QueryResult, Result, load, statements};
@@ -192,7 +192,7 @@ impl Connection {
     /// ```
     pub fn is_query(sql: &str) -> Result<bool> {
         let statement = statements::parse_single(sql)?;
-        Ok(matches!(statement.tree(), Some(Sql::Query(query)) if !changes(query)))
+        Ok(matches!(statement.tree(), Some(Sql::Query(query)) if !writes(query)))
     }
 
     /// The names of the functions that statements can call, in order.
@@ -335,7 +335,7 @@ impl Connection {
         let cancel = handle.token().part();
         cancel.check()?;
         let _running = self.session.running.enter(cancel.clone());
-        let context = self.session.begin(cancel)?;
+        let context = self.session.begin_writing(cancel)?;
         guarded(|| load::load_files(&context, files, options, None))
     }
 
@@ -362,7 +362,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn notices(&self) -> Notices {
-        Notices::new(self.session.rejects.clone())
+        self.session.notices.clone()
     }
 
     /// How far the statement is that this connection has started last, among those that count; for a progress bar on another

@@ -56,6 +56,9 @@ pub(crate) fn plain_words(text: &str) -> Option<String> {
             types => format!("function {name} does not take arguments of type {}; cast them", sql_kinds(types)),
         });
     }
+    if let Some((kind, call)) = text.split_once("Array overflow on abs(") {
+        return Some(format!("integer overflow: abs({call} is out of range for {}", sql_types(kind)));
+    }
     if let Some((_, given)) = text.split_once("trying to unnest on invalid data type ") {
         return Some(format!("unnest takes an array, not {}", sql_types(given.trim_end_matches('.'))));
     }
@@ -101,7 +104,8 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("No function matches the given name", SqlState::UndefinedFunction),
         ("Scalar subquery returned more than one row", SqlState::CardinalityViolation),
         ("a subquery that stands for a value gives", SqlState::CardinalityViolation),
-        ("Invalid escape character", SqlState::InvalidEscapeCharacter),
+        ("Invalid escape character", SqlState::InvalidEscapeSequence),
+        ("Unary operator '-' only supports", SqlState::UndefinedFunction),
         ("Cannot infer common argument type", SqlState::UndefinedFunction),
         ("Cannot coerce", SqlState::UndefinedFunction),
         ("Cannot cast string", SqlState::InvalidTextRepresentation),
@@ -123,6 +127,7 @@ pub(crate) fn state_of(text: &str) -> Option<SqlState> {
         ("cannot take square root of a negative number", SqlState::InvalidArgumentForPower),
         ("factorial of a negative number", SqlState::NumericValueOutOfRange),
         ("Signed integer overflow in ", SqlState::NumericValueOutOfRange),
+        ("Array overflow on abs(", SqlState::NumericValueOutOfRange),
         ("negative count not allowed", SqlState::SubstringError),
         ("field position must not be zero", SqlState::InvalidParameterValue),
         ("invalid Unicode scalar value", SqlState::ProgramLimitExceeded),

@@ -31,6 +31,10 @@ macro_rules! states {
 }
 
 states! {
+    /// All is well; a notice without a class of its own.
+    SuccessfulCompletion = "00000",
+    /// A warning that has no class of its own.
+    Warning = "01000",
     /// The text is no statement.
     SyntaxError = "42601",
     /// A mistake in the statement that has no class of its own.
@@ -95,6 +99,12 @@ states! {
     InvalidSavepoint = "3B001",
     /// A transaction is open already.
     ActiveSqlTransaction = "25001",
+    /// The transaction is to read only.
+    ReadOnlySqlTransaction = "25006",
+    /// A cursor that is not there.
+    InvalidCursorName = "34000",
+    /// A cursor of the name is there already.
+    DuplicateCursor = "42P03",
     /// No transaction is open.
     NoActiveSqlTransaction = "25P01",
     /// More rows than one, where one can be.
@@ -123,14 +133,18 @@ states! {
     InvalidArgumentForNthValue = "22016",
     /// A text or a duration that is more than an interval has room for.
     IntervalFieldOverflow = "22015",
-    /// ESCAPE is not one character.
-    InvalidEscapeCharacter = "22019",
     /// Bytes that are not text in the encoding.
     CharacterNotInRepertoire = "22021",
     /// A value that a setting, an option or a function does not take.
     InvalidParameterValue = "22023",
-    /// A pattern that ends in its escape character.
+    /// A pattern that ends in its escape character, or an ESCAPE that is not one character.
     InvalidEscapeSequence = "22025",
+    /// More marks of parts in a pattern than it can have.
+    InvalidUseOfEscapeCharacter = "2200C",
+    /// A share of TABLESAMPLE that is none.
+    InvalidTablesampleArgument = "2202H",
+    /// REPEATABLE of NULL.
+    InvalidTablesampleRepeat = "2202G",
     /// A text that is no regular expression.
     InvalidRegularExpression = "2201B",
     /// A root of a negative number.
@@ -155,6 +169,8 @@ states! {
     CheckViolation = "23514",
     /// Others need it.
     DependentObjectsStillExist = "2BP01",
+    /// A setting that can't be changed.
+    CantChangeRuntimeParam = "55P02",
     /// More than fits.
     ProgramLimitExceeded = "54000",
     /// A statement nested too deeply.

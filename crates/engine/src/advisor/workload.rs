@@ -7,7 +7,7 @@
 //! ```
 
 use crate::recording::Recorder;
-use crate::sql::ignored::changes;
+use crate::sql::ignored;
 use crate::sql::parse::{Statement, parse_single};
 use crate::sql::split::{StatementPlace, statement_places};
 use crate::{Error, Result};
@@ -141,7 +141,9 @@ fn weight(comments: &str, origin: &str, line: usize) -> Result<f64> {
 /// Whether a statement writes; `None` when it has no place in a workload.
 fn writes(statement: &Statement) -> Option<bool> {
     match statement.tree()? {
-        Sql::Query(query) => Some(changes(query)),
+        // It would write several tables, of which a design is measured for one.
+        Sql::Query(query) if ignored::has_changes(query.with.as_ref()) => None,
+        Sql::Query(query) => Some(ignored::changes(query)),
         Sql::Insert(_) | Sql::Update(_) | Sql::Delete(_) | Sql::Merge(_) => Some(true),
         _ => None,
     }

@@ -17,6 +17,7 @@
 //! | `constant` | the values of constants before they are folded |
 //! | `counted` | different values, of SUM and AVG with DISTINCT |
 //! | `rounding` | round, trunc, ceil and floor |
+//! | `spread` | VAR and STDDEV of integers and decimals |
 //! | `sum/` | SUM |
 
 mod approximate;
@@ -33,6 +34,7 @@ mod reals;
 mod rounding;
 mod rule;
 mod sets;
+mod spread;
 mod sum;
 mod times;
 mod timestamps;
@@ -42,5 +44,6 @@ pub(crate) use average::exact_average;
 pub(crate) use extreme::extremes;
 pub(crate) use rounding::roundings;
 pub(crate) use rule::CheckedArithmetic;
+pub(crate) use spread::exact_spreads;
 pub(crate) use sum::{IntegerColumns, checked_sum, with_sums_of_integers};
 pub(crate) use times::TimeComparison;

@@ -10,7 +10,7 @@ use crate::bind::scope::{FromRelation, Level, Named};
 use crate::bind::tables::Tables;
 use crate::settings::ColumnNames;
 use crate::shared::SharedRows;
-use arrow::datatypes::FieldRef;
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema};
@@ -34,7 +34,12 @@ pub(crate) enum Instead {
     Rows(Arc<dyn TableProvider>),
     /// Rows of the first table with the columns of others behind its own.
     Joined(Arc<dyn TableProvider>, Vec<Beside>),
+    /// The same of MERGE, where a `*` means the others' columns first.
+    Merged(Arc<dyn TableProvider>, Vec<Beside>),
 }
+
+/// What MERGE's RETURNING calls, among the tables, what was done with each row; `*` does not mean it.
+pub(crate) const MERGE_ACTION: (&str, &str) = ("merge action", "merge_action");
 
 /// A table beside the first one of a statement's FROM.
 #[derive(Debug, Clone)]
@@ -44,6 +49,14 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
+    /// What MERGE has done with each row.
+    pub(crate) fn merge_action() -> Self {
+        let (table, name) = MERGE_ACTION;
+        let columns = vec![Named { name: name.to_owned(), column: Column::new_unqualified(name) }];
+        let relation = FromRelation { name: Some(table.to_owned()), columns, ..FromRelation::default() };
+        Self { relation, fields: vec![Arc::new(Field::new(name, DataType::Utf8, true))] }
+    }
+
     /// How many columns it has.
     pub(super) fn width(&self) -> usize {
         self.fields.len()

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::bind::binder::{Binder, TablesOf};
 use crate::bind::error;
 use crate::bind::expression::NameContext;
+use crate::bind::functions::in_rows;
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
 use crate::settings::ColumnNames;
@@ -59,7 +60,7 @@ impl Binder<'_> {
         for item in list {
             match item {
                 SelectItem::UnnamedExpr(text) | SelectItem::ExprWithAlias { expr: text, .. } => {
-                    let expression = self.expression(text, around)?;
+                    let expression = in_rows(self.expression(text, around)?)?;
                     let (mut name, other, has_alias) = self.called_item(item, around);
                     if let (false, Planned::Column(column)) = (has_alias, &expression)
                         && let Some(own) = around.scope.name_of(column)

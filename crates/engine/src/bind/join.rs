@@ -4,7 +4,7 @@
 //! table's, and for a FULL JOIN whichever of them is there.
 
 use crate::Result;
-use crate::bind::binder::Binder;
+use crate::bind::binder::{Binder, QueryContext};
 use crate::bind::error;
 use crate::bind::expression::NameContext;
 use crate::bind::from::{From, FromContext, once};
@@ -14,7 +14,9 @@ use crate::suggest::did_you_mean;
 use datafusion::common::Column;
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder, lit};
-use datafusion::sql::sqlparser::ast::{Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableFactor};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableFactor,
+};
 use gingham_storage::SqlState;
 use std::sync::Arc;
 
@@ -35,13 +37,11 @@ impl Binder<'_> {
             self.factor(&join.relation, member)?
         };
         once(&left.scope, &right.scope)?;
+        let is_outer = |kinds: &[JoinType]| kinds.contains(&kind) || kind == JoinType::Full;
+        let left = if is_outer(&[JoinType::Right]) { self.with_presence(left)? } else { left };
+        let right = if is_outer(&[JoinType::Left]) { self.with_presence(right)? } else { right };
         match constraint {
-            JoinConstraint::On(condition) => {
-                let fields = Arc::new(left.scope.fields.join(&right.scope.fields)?);
-                let both = left.scope.clone().beside(right.scope.clone(), fields);
-                let planned = self.condition(condition, NameContext::of(&both, member.place), "ON")?;
-                joined(left, right, kind, vec![planned])
-            }
+            JoinConstraint::On(condition) => self.joined_on(left, right, kind, condition, member.place),
             JoinConstraint::None => joined(left, right, kind, Vec::new()),
             JoinConstraint::Using(names) => {
                 let names = names.iter().map(plain).collect::<Result<Vec<Ident>>>()?;
@@ -58,6 +58,21 @@ impl Binder<'_> {
                 }
             }
         }
+    }
+
+    /// Two members of FROM whose rows a condition joins.
+    pub(super) fn joined_on(
+        &mut self,
+        left: From,
+        right: From,
+        kind: JoinType,
+        condition: &Expr,
+        place: &QueryContext,
+    ) -> Result<From> {
+        let fields = Arc::new(left.scope.fields.join(&right.scope.fields)?);
+        let both = left.scope.clone().beside(right.scope.clone(), fields);
+        let planned = self.condition(condition, NameContext::of(&both, place), "ON")?;
+        joined(left, right, kind, vec![planned])
     }
 
     /// What a LATERAL member that is joined to `left` sees: what stands before that in FROM, and `left`.

@@ -46,6 +46,12 @@ pub(super) struct FromRelation {
     pub(super) is_round: bool,
     /// Its PRIMARY KEY, when all columns of that are among `columns`.
     pub(super) key: Vec<Column>,
+    /// Other names of its columns, which are meant where nothing else has them.
+    pub(super) others: Vec<Named>,
+    /// Whether it is a function of values: its row is the one column's value.
+    pub(super) is_value: bool,
+    /// A column that is NULL where an outer join has no row of it.
+    pub(super) present: Option<Column>,
 }
 
 impl FromRelation {
@@ -282,6 +288,20 @@ impl NameScope {
         Search::Found { column: found.column.clone(), parts: 1 }
     }
 
+    /// The column that one of its members' other names means.
+    fn search_others(&self, parts: &[String]) -> Search {
+        let Some((name, qualifier)) = parts.split_last() else { return Search::Missing };
+        let relations: Vec<usize> =
+            if qualifier.is_empty() { (0..self.relations.len()).collect() } else { self.named(qualifier) };
+        let others = relations.iter().flat_map(|at| &self.relations[*at].others);
+        let mut found = others.filter(|own| own.name == *name);
+        match (found.next(), found.next()) {
+            (None, _) => Search::Missing,
+            (Some(own), None) => Search::Found { column: own.column.clone(), parts: parts.len() },
+            (Some(_), Some(_)) => Search::Ambiguous,
+        }
+    }
+
     /// The parts of a name with the name of a column that differs in the case of letters alone; `None` where there is none.
     fn without_case(&self, idents: &[Ident], parts: &[String]) -> Result<Option<Vec<String>>> {
         let qualified = (1..parts.len().min(4)).rev().find_map(|qualifiers| {
@@ -326,6 +346,9 @@ pub(super) fn resolve(idents: &[Ident], scope: &NameScope, outer: Option<&Rc<Lev
             }
             Search::Ambiguous => return Err(error::ambiguous(idents)),
             Search::NoColumn { relation } => {
+                if let Some(found) = resolve_others(idents, &parts, (scope, is_outer), None)? {
+                    return Ok(found);
+                }
                 return Err(error::no_column(idents, scope.relations[relation].names(true)));
             }
             Search::Missing => candidates.extend(scope.candidates(parts.len() > 1)),
@@ -334,7 +357,34 @@ pub(super) fn resolve(idents: &[Ident], scope: &NameScope, outer: Option<&Rc<Lev
         own = next.map(|level| &level.scope);
         next = next.and_then(|level| level.next.as_ref());
     }
-    Err(error::no_column(idents, candidates))
+    match resolve_others(idents, &parts, (scope, false), outer)? {
+        Some(found) => Ok(found),
+        None => Err(error::no_column(idents, candidates)),
+    }
+}
+
+/// The column that a name means by another name of a member's column, in `scope`, or in one of those around it.
+fn resolve_others(
+    idents: &[Ident],
+    parts: &[String],
+    (scope, is_outer): (&NameScope, bool),
+    outer: Option<&Rc<Level>>,
+) -> Result<Option<ResolvedName>> {
+    let (mut own, mut next, mut is_outer) = (Some(scope), outer, is_outer);
+    while let Some(scope) = own {
+        match scope.search_others(parts) {
+            Search::Found { column, parts } => {
+                let field = scope.field(&column)?;
+                return Ok(Some(ResolvedName { column, field, is_outer, parts }));
+            }
+            Search::Ambiguous => return Err(error::ambiguous(idents)),
+            Search::NoColumn { .. } | Search::Missing => {}
+        }
+        is_outer = true;
+        own = next.map(|level| &level.scope);
+        next = next.and_then(|level| level.next.as_ref());
+    }
+    Ok(None)
 }
 
 /// The column that a name means which no column has: one whose name differs in the case of letters alone. `None` where there is none.

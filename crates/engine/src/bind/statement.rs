@@ -54,8 +54,22 @@ pub(crate) async fn bind(
     verb: &'static str,
 ) -> Result<BoundQuery> {
     let tables = Tables::of(query, lookup).await?;
+    let (mut binder, place) = begun(state, query, tables, instead, verb)?;
+    let bound = binder.query(query, &place)?;
+    let names = OutputNames(bound.columns.into_iter().map(|own| own.name).collect());
+    Ok(BoundQuery { plan: bound.plan, names, beside: binder.beside })
+}
+
+/// A binder of `query`, and the place where that stands.
+pub(super) fn begun<'a>(
+    state: &'a SessionState,
+    query: &mut Query,
+    tables: Tables,
+    instead: Vec<Instead>,
+    verb: &'static str,
+) -> Result<(Binder<'a>, QueryContext)> {
     let mentioned = Rc::new(Mentioned::of(query)?);
-    let mut binder = Binder {
+    let binder = Binder {
         state,
         names: TakenNames::default(),
         mentioned,
@@ -75,9 +89,7 @@ pub(crate) async fn bind(
         instead: Rc::from(instead),
         verb,
     };
-    let bound = binder.query(query, &place)?;
-    let names = OutputNames(bound.columns.into_iter().map(|own| own.name).collect());
-    Ok(BoundQuery { plan: bound.plan, names, beside: binder.beside })
+    Ok((binder, place))
 }
 
 /// What the columns of a result are called: as they were written, and perhaps several alike.

@@ -9,14 +9,14 @@ use datafusion::sql::sqlparser::ast::{Cte, Query, SetExpr, TableFactor, Values, 
 use std::collections::HashSet;
 
 /// The queries of a WITH in the order in which they are bound.
-pub(super) fn in_order(with: &WithClause) -> Result<Vec<&Cte>> {
+pub(crate) fn in_order(with: &WithClause) -> Result<Vec<&Cte>> {
     let written: Vec<&Cte> = with.cte_tables.iter().collect();
     if !with.recursive || written.len() < 2 {
         return Ok(written);
     }
     let mut left = Vec::with_capacity(written.len());
     for cte in written {
-        left.push((cte, tables(&cte.query)?));
+        left.push((cte, tables_read(&cte.query)?));
     }
     let mut ordered = Vec::with_capacity(left.len());
     while !left.is_empty() {
@@ -37,7 +37,7 @@ fn mutual(queries: &[(&Cte, HashSet<String>)]) -> Error {
 }
 
 /// The names without a schema that a query reads from outside of itself.
-fn tables(query: &Query) -> Result<HashSet<String>> {
+pub(crate) fn tables_read(query: &Query) -> Result<HashSet<String>> {
     let mut found = NamesRead::default();
     query.clone().walk(&mut found)?;
     Ok(found.0)
@@ -53,12 +53,12 @@ impl Visit for NamesRead {
         let mut hidden = HashSet::new();
         let all: HashSet<String> = with.cte_tables.iter().map(|cte| fold(&cte.alias.name)).collect();
         for cte in &with.cte_tables {
-            let of_query = tables(&cte.query)?;
+            let of_query = tables_read(&cte.query)?;
             let hides = if with.recursive { &all } else { &hidden };
             self.0.extend(of_query.difference(hides).cloned());
             hidden.insert(fold(&cte.alias.name));
         }
-        self.0.extend(tables(query)?.difference(&all).cloned());
+        self.0.extend(tables_read(query)?.difference(&all).cloned());
         let nothing = Values { explicit_row: false, value_keyword: false, rows: Vec::new() };
         *query.body = SetExpr::Values(nothing);
         query.order_by = None;

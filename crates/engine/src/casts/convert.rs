@@ -51,6 +51,8 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
         (DataType::Float32 | DataType::Float64, to) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
         // DataFusion would compare what is cast with what a constant was before it was.
         (DataType::Decimal128(_, own), DataType::Decimal128(_, scale)) => scale < own,
+        // DataFusion rounds the digits to a float, and what it divides by its scale once more.
+        (DataType::Decimal128(..), DataType::Float32 | DataType::Float64) => true,
         (DataType::Decimal128(..), to) => to.is_integer(),
         (from, to) if is_array(from) && is_array(to) => {
             element(from).zip(element(to)).is_some_and(|(from, to)| is_own(from, to))
@@ -86,7 +88,8 @@ pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Res
     let are_decimals = values.data_type().is_decimal() && to.is_decimal();
     let is_truth = values.data_type().is_numeric() && *to == DataType::Boolean;
     if are_decimals || is_truth || !is_own(values.data_type(), to) {
-        let options = CastOptions { safe: failing == Failing::Null, format_options: FormatOptions::default() };
+        let options =
+            CastOptions { safe: failing == Failing::Null, format_options: FormatOptions::default().with_null("NULL") };
         return Ok(cast_with_options(values, to, &options)?);
     }
     if values.data_type().is_string() {

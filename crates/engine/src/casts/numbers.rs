@@ -122,13 +122,45 @@ fn narrowed(values: &ArrayRef, to: &DataType, failing: Failing) -> Result<ArrayR
     Ok(narrow)
 }
 
-/// Floats and decimals as integers, or floats as decimals.
+/// The powers of ten that a DOUBLE has exactly, and no REAL beyond the first eleven.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// The DOUBLE that is nearest to a decimal. A quotient of two numbers that floats have exactly is rounded once; where one of them is
+/// not, the digits are read.
+fn float_of_decimal(value: i128, scale: i8) -> f64 {
+    match usize::try_from(scale).ok().and_then(|scale| POWERS.get(scale)) {
+        Some(unit) if value.unsigned_abs() <= 1 << 53 => value as f64 / unit,
+        // A text of digits is a number.
+        _ => format!("{value}e{}", -i32::from(scale)).parse().unwrap_or(f64::NAN),
+    }
+}
+
+/// The REAL that is nearest to a decimal.
+fn real_of_decimal(value: i128, scale: i8) -> f32 {
+    match usize::try_from(scale).ok().filter(|scale| *scale <= 10) {
+        Some(scale) if value.unsigned_abs() <= 1 << 24 => value as f32 / POWERS[scale] as f32,
+        _ => format!("{value}e{}", -i32::from(scale)).parse().unwrap_or(f32::NAN),
+    }
+}
+
+/// Floats and decimals as integers, decimals as floats, or floats as decimals.
 pub(super) fn rounded(values: &ArrayRef, to: &DataType, failing: Failing) -> Result<ArrayRef> {
     let outside = |value: &dyn std::fmt::Display| out_of_range(value, to);
     let floats = || -> Result<Float64Array> {
         Ok(arrow::compute::cast(values, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
     };
     match (values.data_type(), to) {
+        (DataType::Decimal128(_, scale), DataType::Float64) => {
+            let float = |value: i128| float_of_decimal(value, *scale);
+            Ok(Arc::new(values.as_primitive::<Decimal128Type>().unary::<_, Float64Type>(float)))
+        }
+        (DataType::Decimal128(_, scale), DataType::Float32) => {
+            let float = |value: i128| real_of_decimal(value, *scale);
+            Ok(Arc::new(values.as_primitive::<Decimal128Type>().unary::<_, Float32Type>(float)))
+        }
         (DataType::Decimal128(_, scale), _) => {
             let decimals = values.as_primitive::<Decimal128Type>();
             let unit = 10i128.pow(scale.max(&0).unsigned_abs().into());
@@ -308,6 +340,26 @@ mod tests {
         assert_eq!(decimal(1000.0, 15, 5, 2), None);
         assert_eq!(decimal(f64::NAN, 15, 5, 2), None);
         assert_eq!(decimal(0.0, 15, 38, 37), Some(0));
+    }
+
+    #[test]
+    fn decimals_become_the_nearest_floats() {
+        assert_eq!(float_of_decimal(28_288_697_201_043_678, 16), 2.8288697201043678);
+        assert_eq!(float_of_decimal(1, 1), 0.1);
+        assert_eq!(float_of_decimal(-i128::MAX / 2, 38), -0.8507059173023461586);
+        assert_eq!(float_of_decimal(5, -3), 5000.0);
+        assert_eq!(real_of_decimal(16_777_217, 7), 1.6777217);
+        assert_eq!(real_of_decimal(1, 38), 1e-38);
+        // All digits that a text of them is read with.
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let value = i128::from(state as i64) >> (state % 60);
+            let scale = (state >> 32) as i8 % 38;
+            let text = format!("{value}e{}", -i32::from(scale));
+            assert_eq!(float_of_decimal(value, scale), text.parse::<f64>().unwrap(), "{text}");
+            assert_eq!(real_of_decimal(value, scale), text.parse::<f32>().unwrap(), "{text}");
+        }
     }
 
     #[test]

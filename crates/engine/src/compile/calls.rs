@@ -4,6 +4,7 @@ use crate::compile::draft::PipelineBuilder;
 use crate::compile::evaluate::text_function;
 use crate::compile::functions::is_string;
 use crate::compile::groups::{GroupParts, OutputColumn, OutputSource};
+use crate::compile::numbers::as_double;
 use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
@@ -176,10 +177,10 @@ impl GroupParts {
         (Finish::Value(sum), Finish::Value(self.compute(count, Some(argument), filter)))
     }
 
-    /// How far numbers spread, which aggregates see as DOUBLEs: integers and decimals from sums in words, floats from sums
+    /// How far numbers spread, as a DOUBLE: integers and decimals from sums in words, floats from sums
     /// that are kept apart. All of these are exact.
     fn add_spread(&mut self, argument: Typed, filter: Option<Expression>, (sample, root): (bool, bool)) -> Option<()> {
-        let finish = match argument {
+        let finish = match as_double(argument)? {
             Typed { expression: Expression::ToFloat { argument: number, digits }, .. } => {
                 let any = Limits::new(i128::MIN, i128::MAX);
                 let square = Expression::arithmetic(Arithmetic::Multiply, (*number).clone(), (*number).clone(), any);

@@ -1,5 +1,6 @@
 //! Physical expressions as expressions over integers. What can't be one exactly is not taken.
 
+use crate::casts::CAST;
 use crate::compile::functions::limits;
 use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::numbers::{
@@ -303,6 +304,9 @@ impl Translation<'_> {
             }
             if call.name() == FLOAT_KEY {
                 return float_key(self.translate(call.args().first()?)?);
+            }
+            if call.name() == CAST && expression.data_type(self.schema).ok()? == DataType::Float64 {
+                return as_double(self.translate(call.args().first()?)?.number()?);
             }
             let operator = match call.name() {
                 "checked_add" => Operator::Plus,

@@ -1,7 +1,10 @@
 //! A transaction of the Rust API: rolled back when it is dropped.
 
-use crate::{Connection, Result};
+use crate::{Connection, Error, Result, TransactionStatus};
+use gingham_storage::SqlState;
 use std::ops::Deref;
+
+const OPEN: &str = "a transaction is open already; COMMIT or ROLLBACK it first";
 
 /// A transaction of a connection: what is run through it, or through the connection and its clones, is part of it. Dropping it
 /// without [`Transaction::commit`] rolls it back.
@@ -25,7 +28,11 @@ pub struct Transaction<'c> {
 
 impl<'c> Transaction<'c> {
     pub(super) fn begin(connection: &'c Connection, sql: &str) -> Result<Self> {
-        connection.execute(sql)?;
+        // To SQL's BEGIN it is a warning: a transaction that another value is to end would be ended twice.
+        match connection.transaction_status() {
+            TransactionStatus::None => connection.execute(sql)?,
+            _ => return Err(Error::invalid(SqlState::ActiveSqlTransaction, OPEN)),
+        };
         Ok(Self { connection, open: true })
     }
 
@@ -42,6 +49,7 @@ impl<'c> Transaction<'c> {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn commit(mut self) -> Result<()> {
+        self.require_open("commit")?;
         // What was not committed, as when COMMIT was cancelled, is rolled back.
         let done = self.connection.execute("COMMIT");
         self.open = done.is_err();
@@ -59,9 +67,21 @@ impl<'c> Transaction<'c> {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn roll_back(mut self) -> Result<()> {
+        self.require_open("roll back")?;
         let done = self.connection.execute("ROLLBACK");
         self.open = done.is_err();
         done.map(drop)
+    }
+
+    /// Fails when a statement has ended it.
+    fn require_open(&self, what: &str) -> Result<()> {
+        match self.connection.transaction_status() {
+            TransactionStatus::None => {
+                let text = format!("there is no transaction to {what}: a statement has ended it");
+                Err(Error::invalid(SqlState::NoActiveSqlTransaction, text))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

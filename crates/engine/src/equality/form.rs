@@ -1,6 +1,7 @@
 //! Expressions that have one form for equal values: columns of tables, which are stored so, and what is made of such
 //! values without arithmetic.
 
+use crate::casts::CAST;
 use crate::equality::key::is_key;
 use crate::table::is_stored;
 use arrow::datatypes::DataType;
@@ -24,6 +25,13 @@ pub(super) fn has_one_form(expression: &Expr, inputs: &[&LogicalPlan]) -> bool {
         Expr::Case(case) => {
             let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
             all(&results.chain(case.else_expr.as_deref()).collect::<Vec<_>>())
+        }
+        // A decimal is one float.
+        Expr::ScalarFunction(call)
+            if call.name() == CAST
+                && call.args.iter().any(|own| type_of(own, inputs).is_some_and(|own| own.is_decimal())) =>
+        {
+            true
         }
         Expr::ScalarFunction(call) => {
             let keeps = matches!(call.name(), "coalesce" | "nullif" | "greatest" | "least" | "abs");

@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `characters` | chr |
 //! | `catalog` | PostgreSQL's functions about the catalog and the session |
 //! | `arrays` | PostgreSQL's functions of arrays that DataFusion lacks |
 //! | `quoting` | quote_ident, quote_literal, format |
@@ -9,13 +10,16 @@
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
 //! | `numbers` | power, sign |
-//! | `like` | patterns of LIKE that end too early |
+//! | `like` | patterns of LIKE that end too early, have another escape, or are several |
 //! | `regular` | regular expressions, regexp_replace |
+//! | `sampled` | which records TABLESAMPLE gives |
 //! | `similar` | patterns of SIMILAR TO |
+//! | `substring` | what of a text a pattern finds |
 //! | `version` | version() |
 
 mod arrays;
 mod catalog;
+mod characters;
 mod fixed;
 mod function;
 pub(crate) mod like;
@@ -23,7 +27,9 @@ pub(crate) mod names;
 mod numbers;
 mod quoting;
 pub(crate) mod regular;
+pub(crate) mod sampled;
 mod similar;
+mod substring;
 mod version;
 
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
@@ -43,6 +49,14 @@ pub(crate) const ORDERED_AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "fi
 /// The function that makes a regular expression of a pattern of SIMILAR TO.
 pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 
+/// The function that gives a pattern of LIKE the backslash as its escape.
+pub(crate) const LIKE_ESCAPE: &str = "like_escape";
+/// The function that LIKE ANY of a list is.
+pub(crate) const LIKE_EACH: &str = "like_each";
+/// The function that `substring(text FROM pattern)` is.
+pub(crate) const SUBSTRING_OF: &str = "substring_of";
+/// The function that `substring(text SIMILAR pattern ESCAPE escape)` is.
+pub(crate) const SUBSTRING_SIMILAR: &str = "substring_similar";
 /// Functions that stand for what has no name in SQL: nobody calls them.
 const INTERNAL: &[&str] = &[
     REGISTERED,
@@ -70,7 +84,12 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
     let mut all = vec![
         numbers::power(),
         numbers::sign(),
+        like::like_escape(),
+        like::like_each(),
+        characters::chr(),
         similar::similar_pattern(),
+        substring::substring_of(),
+        substring::substring_similar(),
         regular::regexp_replace(),
         version::version(),
         fixed::to_char(),

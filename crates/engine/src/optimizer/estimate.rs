@@ -4,6 +4,7 @@
 //! larger number of distinct values of the columns that are equal: that of their tables, before any filter, so that a
 //! filter on one side thins the other out by its share. Columns are taken as independent.
 
+use crate::casts::CAST;
 use crate::optimizer::model::{ALL_KEYS, EVALUATE, GROUP, SCAN, SCAN_COLUMN, costs_of_join};
 use crate::optimizer::share::{OF_GROUPS, ONE_SIDED, share};
 use crate::shared::shared_by;
@@ -272,6 +273,9 @@ impl<'a> Estimator<'a> {
             Expr::Column(column) => self.column(plan, column),
             Expr::Alias(alias) => self.origin(plan, &alias.expr),
             Expr::Cast(cast) => Origin { reached: false, column: None, range: None, ..self.origin(plan, &cast.expr) },
+            Expr::ScalarFunction(call) if call.name() == CAST && call.args.len() == 1 => {
+                Origin { reached: false, column: None, range: None, ..self.origin(plan, &call.args[0]) }
+            }
             other => {
                 let columns = other.column_refs();
                 let distinct = columns.into_iter().map(|column| self.column(plan, column).distinct).product();

@@ -5,9 +5,9 @@ use crate::files::{FileCall, find};
 use crate::session::information_schema::InformationSchema;
 use crate::session::pg_catalog::Seen;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{Session, StatementTables, did_you_mean, information_schema};
+use crate::session::{ReadSet, Session, StatementTables, did_you_mean, information_schema};
 use crate::session::{external_files, pg_catalog, system_tables};
-use crate::settings::{ColumnNames, Settings};
+use crate::settings::{ClientSettings, ColumnNames, Settings};
 use crate::sql::literals::make_plannable;
 use crate::statements::{limit_depth, query_of_view};
 use crate::table::GinghamTable;
@@ -15,9 +15,9 @@ use crate::{Error, bind};
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, TableReference};
 use datafusion::logical_expr::TableType;
+use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast::Query;
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
@@ -46,6 +46,10 @@ pub(super) struct Visible {
     listing: Arc<AtomicBool>,
     /// The catalog and the schema of names that do not say theirs.
     default: (String, String),
+    /// The schemas in which those names are looked for, where a setting says so.
+    path: Option<Vec<String>>,
+    /// Where it is noted what of the database is looked up.
+    reads: Option<Arc<ReadSet>>,
 }
 
 /// A view that is being planned.
@@ -78,16 +82,28 @@ impl Catalogs {
         own: SessionOnly,
         listing: Arc<AtomicBool>,
         planning: Vec<Planned>,
-        settings: &ConfigOptions,
-    ) -> Arc<Self> {
+        config: &SessionConfig,
+    ) -> NewCatalogs {
         let session_only = Some(own);
+        let settings = config.options();
         let default = (settings.catalog.default_catalog.clone(), settings.catalog.default_schema.clone());
-        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing, default }) })
+        let path = ClientSettings::of(config).search_path().map(<[String]>::to_vec);
+        NewCatalogs(Visible { session, snapshot, session_only, planning, listing, default, path, reads: None })
     }
 
     /// What the statement can see.
     pub(super) fn visible(&self) -> &Arc<Visible> {
         &self.visible
+    }
+}
+
+/// The catalog of a statement before anybody has looked something up.
+pub(super) struct NewCatalogs(Visible);
+
+impl NewCatalogs {
+    /// Notes in `reads` what is looked up.
+    pub(super) fn noting(self, reads: Option<Arc<ReadSet>>) -> Arc<Catalogs> {
+        Arc::new(Catalogs { visible: Arc::new(Visible { reads, ..self.0 }) })
     }
 }
 
@@ -234,6 +250,7 @@ impl Visible {
             database: Arc::clone(&self.snapshot),
             temporary: self.session_only.as_ref().and_then(|own| own.temp.clone()),
             sees_externals: self.session_only.is_some(),
+            search_path: self.search_path(),
             standard: (information_schema::NAME, information_schema::names().collect()),
             catalog: Arc::new(self.catalog()),
         }
@@ -242,6 +259,15 @@ impl Visible {
     /// The catalog of what is visible.
     pub(super) fn catalog(self: &Arc<Self>) -> impl CatalogProvider + use<> {
         Catalog { visible: Arc::clone(self) }
+    }
+
+    /// The schemas that there are among those in which names without one are looked for.
+    pub(super) fn search_path(&self) -> Vec<String> {
+        let known = |schema: &&String| *schema == DEFAULT_SCHEMA || self.snapshot.schemas.contains(*schema);
+        match &self.path {
+            Some(path) => path.iter().filter(known).cloned().collect(),
+            None => vec![DEFAULT_SCHEMA.to_owned()],
+        }
     }
 
     /// TEMP tables' snapshot where they are seen, then the database's.
@@ -283,6 +309,9 @@ impl Visible {
             planning,
             listing: Arc::clone(&self.listing),
             default: self.default.clone(),
+            // A view means the same whatever the session has set.
+            path: self.path.as_ref().filter(|_| temporary).cloned(),
+            reads: self.reads.clone(),
         };
         let query = parse_view(view)?;
         let columns = view.columns.clone();
@@ -319,22 +348,17 @@ fn parse_view(view: &ViewDefinition) -> crate::Result<Query> {
 impl Schema {
     /// The table of PostgreSQL's catalog of that name.
     async fn of_postgresql(&self, table: &str) -> crate::Result<Option<Looked>> {
+        self.visible.reads.iter().for_each(|own| own.note_everything());
         let found = pg_catalog::table(table, &self.visible.seen()).await?;
         Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))))
     }
 
     /// The table or view of that name.
     async fn look_up(&self, table: &str) -> crate::Result<Option<Looked>> {
-        let name = self.full_name(table);
         if self.name == pg_catalog::NAME {
             return self.of_postgresql(table).await;
         }
-        if let Some(given) = self.given(table) {
-            return Ok(Some(Looked::Known(KnownRelation::Other(given))));
-        }
-        if let Some(temp) = self.temp()
-            && let Some(found) = self.visible.kept(temp, &name, true)?
-        {
+        if let Some(found) = self.of_session(table)? {
             return Ok(Some(found));
         }
         // Its names come before those of the database where a name stands alone, as in PostgreSQL.
@@ -344,20 +368,53 @@ impl Schema {
         {
             return Ok(Some(found));
         }
+        match self.visible.path.as_ref().filter(|_| self.name == BARE_NAMES) {
+            None => {
+                if let Some(found) = self.of_database(table).await? {
+                    return Ok(Some(found));
+                }
+            }
+            Some(path) => {
+                for name in path {
+                    let schema = Self { visible: Arc::clone(&self.visible), name: name.clone() };
+                    if let Some(found) = schema.of_database(table).await? {
+                        return Ok(Some(found));
+                    }
+                }
+            }
+        }
+        let temp = self.temp().map(AsRef::as_ref);
+        let other = match system_tables::table(table, &self.visible.session, &self.visible.snapshot, temp)? {
+            None => external_files::file(table, &self.visible.session).await?,
+            found => {
+                self.visible.reads.iter().for_each(|own| own.note_everything());
+                found
+            }
+        };
+        Ok(other.map(|provider| Looked::Known(KnownRelation::Other(provider))))
+    }
+
+    /// One that came with the statement, or a TEMP one.
+    fn of_session(&self, table: &str) -> crate::Result<Option<Looked>> {
+        if let Some(given) = self.given(table) {
+            return Ok(Some(Looked::Known(KnownRelation::Other(given))));
+        }
+        match self.temp() {
+            Some(temp) => self.visible.kept(temp, &self.full_name(table), true),
+            None => Ok(None),
+        }
+    }
+
+    /// One of this schema that outlasts the statement: an external one, or the database's.
+    async fn of_database(&self, table: &str) -> crate::Result<Option<Looked>> {
+        let name = self.full_name(table);
         if let Some(externals) = self.externals()
             && let Some(found) = externals.table(table).await?
         {
             return Ok(Some(Looked::Known(KnownRelation::Other(found))));
         }
-        if let Some(found) = self.visible.kept(&self.visible.snapshot, &name, false)? {
-            return Ok(Some(found));
-        }
-        let temp = self.temp().map(AsRef::as_ref);
-        let other = match system_tables::table(table, &self.visible.session, &self.visible.snapshot, temp)? {
-            None => external_files::file(table, &self.visible.session).await?,
-            found => found,
-        };
-        Ok(other.map(|provider| Looked::Known(KnownRelation::Other(provider))))
+        self.visible.reads.iter().for_each(|own| own.note(&name));
+        self.visible.kept(&self.visible.snapshot, &name, false)
     }
 }
 
@@ -369,6 +426,7 @@ impl Lookup for Arc<Visible> {
             return Err(unknown_catalog(&resolved.catalog));
         }
         if &*resolved.schema == information_schema::NAME {
+            self.reads.iter().for_each(|own| own.note_everything());
             let schema = self.catalog().schema(information_schema::NAME);
             let Some(schema) = schema else { return Ok(None) };
             let found = schema.table(&resolved.table).await?;
@@ -390,7 +448,8 @@ impl Lookup for Arc<Visible> {
 
     fn unknown(&self, reference: &TableReference) -> Error {
         let resolved = reference.clone().resolve(&self.default.0, &self.default.1);
-        let schema = if &*resolved.schema == BARE_NAMES { DEFAULT_SCHEMA } else { &resolved.schema };
+        let first = self.path.as_ref().and_then(|path| path.first()).map_or(DEFAULT_SCHEMA, String::as_str);
+        let schema = if &*resolved.schema == BARE_NAMES { first } else { &resolved.schema };
         self.unknown_table(&TableName { schema: schema.to_owned(), table: resolved.table.to_string() })
     }
 }

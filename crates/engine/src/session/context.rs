@@ -1,15 +1,17 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
-use crate::bind::{BoundQuery, Instead, Lookup, bind};
+use crate::bind::{BoundMerge, BoundQuery, Instead, Lookup, MergeShape, bind, bind_merge};
 use crate::compile::CompileClock;
 use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::pg_catalog::StatementNames;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{
-    CancelToken, Explaining, PlanNotes, PlanningTimes, Session, Settings, StatementTables, Stopwatch, Use,
+    CancelToken, Explaining, Notice, PlanNotes, PlanningTimes, ReadSet, Session, Settings, Severity, StatementTables,
+    Stopwatch, Use,
 };
 use crate::session::{Until, Writing, progress};
+use crate::settings::ClientSettings;
 use crate::shared::{KeepsPlans, SharedRuns};
 use crate::sql::literals::make_plannable;
 use crate::sql::postgres::show_items;
@@ -32,7 +34,7 @@ use gingham_storage::store::{Store, Waited, WriteOptions};
 use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a statement gives.
 pub(crate) enum Outcome {
@@ -69,8 +71,12 @@ pub(crate) struct StatementContext {
     pub(crate) explaining: Option<Arc<Explaining>>,
     /// Its part in the session's transaction.
     pub(crate) transaction: Option<Arc<Use>>,
+    /// Where it notes which tables it reads of the database, in a transaction that may have to know.
+    read_set: Option<Arc<ReadSet>>,
     /// Why no statement but the one that ends it can be in the session's transaction.
     ended: Option<Error>,
+    /// Others write, and records that they may change are passed over: SKIP LOCKED.
+    pub(crate) skips_locked: bool,
     /// How long it has waited to write.
     pub(super) waited: Waited,
     /// Set once the statement runs: see `Visible` of the catalog.
@@ -97,9 +103,15 @@ pub(crate) struct TargetTable {
 
 impl StatementContext {
     /// Pins the latest snapshots, or those of the session's transaction.
-    pub(super) fn new(session: Arc<Session>, cancel: CancelToken, tables: StatementTables) -> Result<Self> {
+    /// A statement that neither `reads` nor writes the database leaves the transaction free to begin at a later commit.
+    pub(super) fn new(
+        session: Arc<Session>,
+        cancel: CancelToken,
+        tables: StatementTables,
+        reads: bool,
+    ) -> Result<Self> {
         let (transaction, ended) = session.enter_transaction();
-        let context = Self::within(session, cancel, tables, transaction)?;
+        let context = Self::within(session, cancel, tables, transaction, reads)?;
         Ok(Self { ended, ..context })
     }
 
@@ -109,13 +121,17 @@ impl StatementContext {
         cancel: CancelToken,
         tables: StatementTables,
         transaction: Option<Arc<Use>>,
+        reads: bool,
     ) -> Result<Self> {
         let temp = session.existing_temp_store();
         let (snapshot, temp) = match &transaction {
-            Some(open) => (open.snapshot(), temp.map(|store| open.temp_snapshot(store)).transpose()?),
+            Some(open) => {
+                (open.snapshot(&session.engine.store, reads)?, temp.map(|store| open.temp_snapshot(store)).transpose()?)
+            }
             None => (session.engine.store.pinned()?, temp.map(|store| store.pinned()).transpose()?),
         };
         let snapshot = session.seen(snapshot);
+        let read_set = transaction.as_ref().and_then(|open| open.reads());
         let (mut state, settings_number) = session.state();
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs = Catalogs::new(
@@ -124,8 +140,9 @@ impl StatementContext {
             SessionOnly { temp: temp.clone(), tables: tables.clone() },
             Arc::clone(&listing),
             Vec::new(),
-            state.config_options(),
-        );
+            state.config(),
+        )
+        .noting(read_set.clone());
         let names = StatementNames::new(catalogs.visible().seen(), &cancel);
         let own = Settings::of(state.config_options());
         let settings = Settings { fallbacks: Arc::default(), catalog: Some(Arc::downgrade(&names) as _), ..own };
@@ -151,7 +168,9 @@ impl StatementContext {
             watch,
             explaining: None,
             transaction,
+            read_set,
             ended,
+            skips_locked: false,
             waited,
             listing,
             catalogs,
@@ -164,6 +183,11 @@ impl StatementContext {
         self.ended.clone().map_or(Ok(()), Err)
     }
 
+    /// Says something besides the result.
+    pub(crate) fn say(&self, severity: Severity, sqlstate: SqlState, text: impl Into<String>) {
+        self.session.notices.say(Notice { severity, sqlstate, text: text.into() });
+    }
+
     /// How it waits and commits when it writes.
     pub(crate) fn write_options(&self) -> WriteOptions {
         WriteOptions { waited: self.waited.clone(), ..self.settings().write_options() }
@@ -172,6 +196,38 @@ impl StatementContext {
     /// How the statement writes.
     pub(crate) fn writing(&self) -> Writing {
         Writing::new(self)
+    }
+
+    /// This statement once its transaction has the turn to write, or, outside of one, once nobody else has it. It sees the newest
+    /// commit. With `nowait` it fails when others have the turn.
+    pub(super) async fn with_turn(self, nowait: bool) -> Result<Self> {
+        let store = Arc::clone(&self.session.engine.store);
+        let mut options = self.write_options();
+        if nowait {
+            options.lock_timeout = Some(Duration::ZERO);
+        }
+        let (own, open, wanted) = (Arc::clone(&store), self.transaction.clone(), options.clone());
+        let take = move || match open {
+            Some(open) => open.take_turn(&own, &wanted),
+            None => {
+                own.begin(&wanted, None)?.roll_back();
+                Ok(())
+            }
+        };
+        self.in_line_by(&store, &options, take).await?;
+        let (session, transaction) = (Arc::clone(&self.session), self.transaction.clone());
+        let newest = Self::within(session, self.cancel, self.tables, transaction, true)?;
+        Ok(Self { waited: self.waited, watch: self.watch, ..newest })
+    }
+
+    /// This statement, which passes over records that others may change.
+    pub(super) fn skipping_locked(self) -> Self {
+        Self { skips_locked: true, ..self }
+    }
+
+    /// Notes that lists of what is in the database are read.
+    pub(crate) fn reads_catalog(&self) {
+        self.read_set.iter().for_each(|own| own.note_everything());
     }
 
     /// This statement, in which no view may lead to view `name`: it is being defined. It sees no tables of the statement, which
@@ -190,7 +246,8 @@ impl StatementContext {
         let (session, snapshot) = (Arc::clone(&self.session), Arc::clone(&self.snapshot));
         let (own, listing) =
             (SessionOnly { temp: self.temp.clone(), tables: tables.clone() }, Arc::clone(&self.listing));
-        let catalogs = Catalogs::new(session, snapshot, own, listing, planning, state.config_options());
+        let catalogs = Catalogs::new(session, snapshot, own, listing, planning, state.config());
+        let catalogs = catalogs.noting(self.read_set.clone());
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         Self { state: Arc::new(state), catalogs, tables, ..self.clone() }
     }
@@ -229,15 +286,54 @@ impl StatementContext {
         Settings::of(self.state.config_options())
     }
 
-    /// Schema and name that a reference means. Errors on another catalog.
+    /// Schema and name that a reference means: without a schema, those of the first one of `search_path` that has it. Errors on
+    /// another catalog.
     pub(crate) fn name(&self, reference: &TableReference) -> Result<TableName> {
+        let (schema, table) = self.resolved(reference)?;
+        if let Some(schema) = schema {
+            return Ok(TableName { schema, table });
+        }
+        let named = |schema: &str| TableName { schema: schema.to_owned(), table: table.clone() };
+        let has = |snapshot: &Snapshot, name: &TableName| snapshot.has_table(name) || snapshot.views.contains_key(name);
+        let own = named(DEFAULT_SCHEMA);
+        let client = ClientSettings::of(self.state.config());
+        let is_own = self.temp.as_ref().is_some_and(|temp| has(temp, &own));
+        let Some(path) = client.search_path().filter(|_| !is_own) else { return Ok(own) };
+        let found = path.iter().map(|schema| named(schema)).find(|name| has(&self.snapshot, name));
+        match found {
+            Some(found) => Ok(found),
+            None => self.new_name(reference, false),
+        }
+    }
+
+    /// Schema and name that something gets which is made under a reference: without a schema, the first one of `search_path` that there
+    /// is. What is `temporary` has no schema of its own.
+    pub(crate) fn new_name(&self, reference: &TableReference, temporary: bool) -> Result<TableName> {
+        let (schema, table) = self.resolved(reference)?;
+        let client = ClientSettings::of(self.state.config());
+        let schema = match (schema, client.search_path().filter(|_| !temporary)) {
+            (Some(schema), _) => schema,
+            (None, None) => DEFAULT_SCHEMA.to_owned(),
+            (None, Some(path)) => {
+                let known = |schema: &&String| *schema == DEFAULT_SCHEMA || self.snapshot.schemas.contains(*schema);
+                path.iter().find(known).cloned().ok_or_else(|| {
+                    let text = format!("'{table}' names no schema, and search_path has none that exists");
+                    Error::invalid(SqlState::UndefinedSchema, text)
+                })?
+            }
+        };
+        Ok(TableName { schema, table })
+    }
+
+    /// The schema, where one is named, and the name of a reference.
+    fn resolved(&self, reference: &TableReference) -> Result<(Option<String>, String)> {
         let options = &self.state.config_options().catalog;
         let resolved = reference.clone().resolve(&options.default_catalog, &options.default_schema);
         if &*resolved.catalog != CATALOG {
             return Err(unknown_catalog(&resolved.catalog));
         }
-        let schema = if &*resolved.schema == BARE_NAMES { DEFAULT_SCHEMA } else { &resolved.schema };
-        Ok(TableName { schema: schema.to_string(), table: resolved.table.to_string() })
+        let schema = (&*resolved.schema != BARE_NAMES).then(|| resolved.schema.to_string());
+        Ok((schema, resolved.table.to_string()))
     }
 
     /// Whether a name without a schema stands for a table, a view or a file.
@@ -259,6 +355,7 @@ impl StatementContext {
     /// The table that a reference means, `None` when there is none. Fails when it can't be read.
     pub(crate) fn find(&self, reference: &TableReference) -> Result<Option<TargetTable>> {
         let name = self.name(reference)?;
+        self.read_set.iter().for_each(|own| own.note(&name));
         for (snapshot, store) in self.places(reference) {
             if let Some(table) = snapshot.table(&name)? {
                 return Ok(Some(TargetTable { store: Arc::clone(store), table: Arc::clone(table) }));
@@ -276,6 +373,7 @@ impl StatementContext {
     /// The store and the definition of the table that a reference means, for what can be done with one that can't be read.
     pub(crate) fn defined(&self, reference: &TableReference) -> Result<(Arc<Store>, Arc<TableDefinition>)> {
         let name = self.name(reference)?;
+        self.read_set.iter().for_each(|own| own.note(&name));
         let mut found =
             self.places(reference).filter_map(|(snapshot, store)| Some((store, snapshot.definition(&name)?)));
         let (store, definition) = found.next().ok_or_else(|| self.no_table(&name))?;
@@ -330,6 +428,24 @@ impl StatementContext {
         show_items(&mut query.body);
         let lookup = Arc::new(Arc::clone(self.catalogs.visible()));
         let mut bound = bind(&self.state, &mut query, lookup, instead, verb).await?;
+        self.watch.note(|times| times.logical += begun.elapsed());
+        if let Some(values) = parameters {
+            bound.plan = bound.plan.with_param_values(values)?;
+        }
+        Ok(bound)
+    }
+
+    /// The plan of the query of a MERGE.
+    pub(crate) async fn bind_merge(
+        &self,
+        mut query: Query,
+        shape: &MergeShape,
+        parameters: Option<ParamValues>,
+    ) -> Result<BoundMerge> {
+        let begun = Instant::now();
+        make_plannable(&mut query)?;
+        let lookup = Arc::new(Arc::clone(self.catalogs.visible()));
+        let mut bound = bind_merge(&self.state, &mut query, lookup, shape).await?;
         self.watch.note(|times| times.logical += begun.elapsed());
         if let Some(values) = parameters {
             bound.plan = bound.plan.with_param_values(values)?;

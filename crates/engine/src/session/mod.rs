@@ -15,7 +15,8 @@
 //! | `plans` | plans kept for when a text comes again |
 //! | `write_waits` | statements that may wait for the write lock |
 //! | `run`, `result` | running a statement on the database's threads, and its rows |
-//! | `settings` | SET and RESET |
+//! | `settings/` | SET, RESET and SHOW |
+//! | `cursors` | queries whose rows are fetched in portions |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel`, `progress` | cancelling, and how far a statement is |
 //! | `explaining` | what EXPLAIN sees of a statement |
@@ -25,6 +26,7 @@
 mod cancel;
 mod catalog;
 mod context;
+mod cursors;
 mod engine;
 mod explaining;
 pub(crate) mod external_files;
@@ -50,32 +52,35 @@ pub(crate) use crate::suggest::did_you_mean;
 pub(crate) use cancel::{CancelToken, RunningStatements};
 pub use cancel::{StatementHandle, StatementProgress};
 pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
+pub(crate) use cursors::{CursorOptions, Cursors};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use explaining::{Explaining, Until};
-pub use notices::{Notice, Notices};
+pub use notices::{Notice, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
-pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
+pub(crate) use run::{Beginning, Started, finished, finished_change, start, start_in, start_kept};
+pub(crate) use settings::{GivenBack, SettingChange, SettingChanges, ShownSetting};
 pub(crate) use state::BARE_NAMES;
 pub use statement_tables::StatementTables;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;
 pub use transaction::TransactionStatus;
-pub(crate) use transaction::{SessionTransaction, Slot, Use, Writing};
+pub(crate) use transaction::{ReadSet, SessionTransaction, Slot, Use, Writing};
 
 use crate::Result;
 use crate::files::Rejects;
 use crate::recording::Recording;
 use crate::statements::Statement;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
-use datafusion::execution::SessionState;
+use datafusion::execution::{FunctionRegistry, SessionState};
+use datafusion::prelude::SessionConfig;
 use gingham_storage::panics::guarded;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
-use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 /// What the clones of a connection share.
 pub(crate) struct Session {
@@ -101,6 +106,10 @@ pub(crate) struct Session {
     stand_in: OnceLock<TableStandIn>,
     /// Records of files that the last statement passed over which was to ignore errors.
     pub(crate) rejects: Rejects,
+    /// What statements say besides their results.
+    pub(crate) notices: Notices,
+    /// Queries whose rows are fetched in portions.
+    pub(crate) cursors: Cursors,
 }
 
 /// A table in the place of another, which has the same columns.
@@ -136,9 +145,11 @@ impl Session {
     pub(crate) fn new(engine: Arc<Engine>) -> Arc<Self> {
         let state = state::template(&engine);
         let engine_settings = engine.settings_number;
-        Arc::new(Self {
+        let rejects = Rejects::default();
+        let notices = Notices::new(rejects.clone());
+        Arc::new_cyclic(|own| Self {
             engine,
-            state: RwLock::new(state),
+            state: RwLock::new(with_functions(state, own)),
             settings_number: AtomicU64::new(engine_settings),
             temp: OnceLock::new(),
             externals: Arc::new(MemorySchemaProvider::new()),
@@ -147,8 +158,25 @@ impl Session {
             transaction: Mutex::default(),
             records: AtomicBool::new(false),
             stand_in: OnceLock::new(),
-            rejects: Rejects::default(),
+            rejects,
+            notices,
+            cursors: Cursors::default(),
         })
+    }
+
+    /// Pins the latest snapshots, or those of the transaction, for something that writes: a transaction takes the turn first. Blocks.
+    pub(crate) fn begin_writing(self: &Arc<Self>, cancel: CancelToken) -> Result<StatementContext> {
+        let context = self.begin(cancel)?;
+        if self.is_read_only() {
+            return Err(read_only("write"));
+        }
+        match &context.transaction {
+            Some(open) if !open.writes() => {
+                open.take_turn(&self.engine.store, &context.write_options())?;
+                self.begin(context.cancel)
+            }
+            _ => Ok(context),
+        }
     }
 
     /// Pins the latest snapshots, or those of the transaction, for one statement without tables of its own.
@@ -163,7 +191,7 @@ impl Session {
         tables: StatementTables,
     ) -> Result<StatementContext> {
         guarded(|| {
-            let context = StatementContext::new(Arc::clone(self), cancel, tables)?;
+            let context = StatementContext::new(Arc::clone(self), cancel, tables, true)?;
             context.require_live()?;
             Ok(context)
         })
@@ -216,6 +244,11 @@ impl Session {
         }
     }
 
+    /// Looks at the configuration.
+    fn with_config<R>(&self, look: impl FnOnce(&SessionConfig) -> R) -> R {
+        look(self.state.read().unwrap_or_else(PoisonError::into_inner).config())
+    }
+
     /// Number of the settings as they are now.
     pub(crate) fn settings_number(&self) -> u64 {
         self.settings_number.load(Ordering::Acquire)
@@ -259,18 +292,26 @@ impl Session {
             return Ok(true);
         }
         let Some(temp) = self.existing_temp_store() else { return Ok(false) };
-        let temp = temp.snapshot()?;
+        let temp = match self.open_transaction() {
+            Some(open) => open.temp_snapshot(temp)?,
+            None => temp.snapshot()?,
+        };
         let mut kept = temp.definitions().map(|(name, _)| name).chain(temp.views.keys());
         Ok(kept.any(|own| own.table == name.table))
     }
+}
 
-    /// `SET name = value`. Errors name the settings or values that exist.
-    pub(crate) fn set_variable(&self, name: &str, value: &str) -> Result<()> {
-        settings::set(self, name, value)
+/// The state with the functions that know their session.
+fn with_functions(mut state: SessionState, session: &Weak<Session>) -> SessionState {
+    for function in settings::functions(session) {
+        // There is none of the name before.
+        drop(state.register_udf(function));
     }
+    state
+}
 
-    /// `RESET name`.
-    pub(crate) fn reset_variable(&self, name: &str) -> Result<()> {
-        settings::reset(self, name)
-    }
+/// The error of a statement that may not write.
+pub(crate) fn read_only(what: &str) -> crate::Error {
+    let text = format!("{what} can't run in a transaction that is READ ONLY");
+    crate::Error::invalid(SqlState::ReadOnlySqlTransaction, text)
 }

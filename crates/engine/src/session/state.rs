@@ -1,7 +1,7 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{
-    ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum, exact_average, extremes, roundings,
+    ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum, exact_average, exact_spreads, extremes, roundings,
 };
 use crate::bytes::{BytesLike, BytesOperators, BytesTypes};
 use crate::casts::{OwnCasts, UntypedTexts};
@@ -83,7 +83,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_type_planner(Arc::new(BytesTypes))
         .with_query_planner(Arc::new(OwnPlanner));
     // The last function of a name counts.
-    let sums = [checked_sum(), exact_average()].into_iter().chain(extremes()).map(Arc::new);
+    let sums = [checked_sum(), exact_average()].into_iter().chain(extremes()).chain(exact_spreads()).map(Arc::new);
     builder.aggregate_functions().get_or_insert_default().extend(sums.chain(percentiles()));
     builder
         .scalar_functions()

@@ -2,15 +2,22 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `client` | settings of PostgreSQL that clients send |
+//! | `isolation` | what a transaction sees of others |
 //! | `parse` | values as they are written, and what they mean |
 //! | `durations` | lengths of time |
 //! | `notes` | what is noted of a statement's plans |
 
+mod client;
 mod durations;
+mod isolation;
 mod notes;
 mod parse;
 
+pub(crate) use client::{ClientSettings, KNOWN, Kind, KnownSetting, WITHOUT_EFFECT, checked, known};
+pub(crate) use isolation::{IsolationLevel, TransactionModes};
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
+pub(crate) use parse::switch;
 
 use crate::postgres::CatalogNames;
 use crate::settings::parse::{
@@ -72,6 +79,10 @@ pub(crate) struct Settings {
     pub(crate) machine: Machine,
     /// `gingham.lock_timeout`: how long a statement waits for others that write; `None` for as long as it takes.
     pub(crate) lock_timeout: Option<Duration>,
+    /// `gingham.statement_timeout`: how long a statement may take.
+    pub(crate) statement_timeout: Option<Duration>,
+    /// `gingham.default_isolation`: what transactions see of others that say nothing of it.
+    pub(crate) isolation: IsolationLevel,
     /// `gingham.idle_in_transaction_timeout`: how long a transaction may be open without a statement.
     pub(crate) idle_timeout: Option<Duration>,
     /// `gingham.durability`: whether a power loss may undo the last commit.
@@ -139,6 +150,9 @@ const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows
 const EXPLAIN_WIDTH: &str = "Columns of text that EXPLAIN's tree takes: 40 to 1000";
 const LOCK_TIMEOUT: &str =
     "How long a statement waits for another transaction that writes, such as '10 s'; 0 is for ever";
+const STATEMENT_TIMEOUT: &str = "How long a statement may take before it is cancelled, such as '10 s'; 0 is for ever";
+const DEFAULT_ISOLATION: &str =
+    "What a transaction sees of others unless it says so: repeatable read, or read committed, as PostgreSQL";
 const IDLE_TIMEOUT: &str =
     "How long a transaction may be open without a statement before it is rolled back, such as '5 min'; 0 is for ever";
 const DURABILITY: &str = "full: a commit survives a power loss; relaxed: the last one may not, but never in part";
@@ -197,6 +211,8 @@ impl Settings {
             record_workload: false,
             machine: Machine::Here,
             lock_timeout: Some(DEFAULT_LOCK_TIMEOUT),
+            statement_timeout: None,
+            isolation: IsolationLevel::RepeatableRead,
             idle_timeout: None,
             relaxed: false,
             auto_vacuum: true,
@@ -235,6 +251,8 @@ impl Settings {
             "record_workload" => self.record_workload = parse_switch(key, value)?,
             "machine" => self.machine = parse_machine(value)?,
             "lock_timeout" => self.lock_timeout = durations::parse(key, value)?,
+            "statement_timeout" => self.statement_timeout = durations::parse(key, value)?,
+            "default_isolation" => self.isolation = IsolationLevel::of(value)?,
             "idle_in_transaction_timeout" => self.idle_timeout = durations::parse(key, value)?,
             "auto_vacuum" => self.auto_vacuum = parse_switch(key, value)?,
             "durability" => self.relaxed = parse_durability(value)?,
@@ -298,6 +316,8 @@ impl ExtensionOptions for Settings {
             entry("record_workload", self.record_workload.to_string(), RECORD_WORKLOAD),
             entry("machine", if self.machine == Machine::Here { "here" } else { "reference" }.to_owned(), MACHINE),
             entry("lock_timeout", durations::show(self.lock_timeout), LOCK_TIMEOUT),
+            entry("statement_timeout", durations::show(self.statement_timeout), STATEMENT_TIMEOUT),
+            entry("default_isolation", self.isolation.name().to_owned(), DEFAULT_ISOLATION),
             entry("idle_in_transaction_timeout", durations::show(self.idle_timeout), IDLE_TIMEOUT),
             entry("durability", if self.relaxed { "relaxed" } else { "full" }.to_owned(), DURABILITY),
             entry("auto_vacuum", self.auto_vacuum.to_string(), AUTO_VACUUM),

@@ -1,6 +1,7 @@
 //! What columns of a result are called that no AS names: as they were written, or as PostgreSQL calls them (its
 //! `FigureColname`): by the function, the type of a cast, CASE, or `?column?` where nothing gives a name.
 
+use crate::sql::clauses::as_written;
 use crate::sql::names::fold;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, ObjectName, SelectItem, SetExpr,
@@ -27,7 +28,7 @@ pub(crate) struct Heading {
 impl Heading {
     /// What an expression is called.
     pub(crate) fn of(expression: &Expr) -> Self {
-        let text = last_name(expression).map_or_else(|| expression.to_string(), fold);
+        let text = last_name(expression).map_or_else(|| as_written(expression.to_string()), fold);
         Self { text, postgres: postgres_name(expression) }
     }
 

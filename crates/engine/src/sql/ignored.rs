@@ -1,14 +1,15 @@
 //! Clauses of queries that DataFusion's planner parses and ignores: refused by name instead.
 
-use crate::Result;
 use crate::sql::names::unsupported;
 use crate::sql::postgres::check_collation;
 use crate::sql::walk::{SyntaxTree, Visit};
+use crate::{Error, Result};
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, GroupByExpr, JoinOperator, LimitClause, Query, Select, SelectFlavor, SelectItem,
     SetExpr, Statement as Sql, TableFactor, TableWithJoins, With,
 };
+use gingham_storage::SqlState;
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
@@ -20,6 +21,16 @@ pub(crate) fn refuse_ignored(query: &mut Query) -> Result<()> {
 /// Whether a query is one that the parser makes of WITH before a statement that changes records.
 pub(crate) fn changes(query: &Query) -> bool {
     matches!(query.body.as_ref(), SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+}
+
+/// Whether a query of a WITH changes records.
+pub(crate) fn has_changes(with: Option<&With>) -> bool {
+    with.is_some_and(|with| with.cte_tables.iter().any(|own| changes(&own.query)))
+}
+
+/// Whether a query changes records itself, or one of its WITH does.
+pub(crate) fn writes(query: &Query) -> bool {
+    changes(query) || has_changes(query.with.as_ref())
 }
 
 /// A statement that changes records without the WITH before it, which the parser takes for a query's; any other as it is.
@@ -149,15 +160,17 @@ impl Visit for Ignored {
             (query.for_clause.is_some(), "SELECT … FOR XML, JSON or BROWSE"),
             (query.settings.is_some(), "SELECT … SETTINGS"),
             (query.format_clause.is_some(), "SELECT … FORMAT"),
-            (query.fetch.is_some(), "SELECT … FETCH (use LIMIT)"),
-            (changes(query), "INSERT, UPDATE, DELETE or MERGE within a query"),
+            (changes(query), "INSERT, UPDATE, DELETE or MERGE anywhere but in a WITH at the top of a statement"),
             (limits_by(query.limit_clause.as_ref()), "LIMIT … BY"),
         ])
     }
 
     fn select(&mut self, select: &mut Select) -> Result<()> {
+        if select.into.is_some() {
+            let text = "INTO is allowed in the first SELECT of a statement alone; CREATE TABLE … AS takes any query";
+            return Err(Error::invalid(SqlState::SyntaxError, text));
+        }
         Self::refuse_if(&[
-            (select.into.is_some(), "SELECT … INTO (use CREATE TABLE … AS)"),
             (select.prewhere.is_some(), "PREWHERE"),
             (!select.connect_by.is_empty(), "CONNECT BY"),
             (!select.optimizer_hints.is_empty(), "optimizer hints"),
@@ -190,23 +203,20 @@ impl Visit for Ignored {
                 args: _,
                 with_hints,
                 version,
-                with_ordinality,
+                with_ordinality: _,
                 partitions,
                 json_path,
-                sample,
+                sample: _,
                 index_hints,
             } => Self::refuse_if(&[
                 (!with_hints.is_empty() || !index_hints.is_empty(), "a table with hints"),
                 (version.is_some(), "a table AS OF another time"),
-                (*with_ordinality, "WITH ORDINALITY"),
                 (!partitions.is_empty(), "a table with PARTITION"),
                 (json_path.is_some(), "a path into a table"),
-                (sample.is_some(), "TABLESAMPLE"),
             ]),
             TableFactor::NestedJoin { table_with_joins, .. } => {
                 Self::refuse_if(&[(has_strange_join(table_with_joins), STRANGE_JOIN)])
             }
-            TableFactor::Derived { sample, .. } => Self::refuse_if(&[(sample.is_some(), "TABLESAMPLE")]),
             _ => Ok(()),
         }
     }

@@ -10,12 +10,14 @@ use crate::sql::explain;
 use crate::sql::explain::ExplainOptions;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::places::position;
+use crate::sql::session;
+use crate::sql::session::SessionStatement;
 use crate::sql::split::without_mark;
 use crate::sql::summarize;
 use crate::sql::summarize::Summarize;
 use crate::sql::tokens::Tokens;
 use crate::sql::walk::{SyntaxTree, Visit};
-use crate::sql::{depth, refuse, untyped};
+use crate::sql::{depth, into, refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{CopyToStatement, DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
@@ -47,6 +49,8 @@ pub(crate) enum Statement {
     Explain(Box<Explain>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
     AlterDesign(Box<AlterDesign>),
+    /// One about the session.
+    Session(Box<SessionStatement>),
     /// SUMMARIZE t, SUMMARIZE SELECT ….
     Summarize(Box<Summarize>),
     /// One that is not offered, with the error that running it gives.
@@ -76,6 +80,7 @@ impl fmt::Display for Statement {
             },
             Self::CopyOut(copy) => write!(f, "COPY {} TO STDOUT", copy.source),
             Self::Explain(explain) => write!(f, "EXPLAIN {}", explain.statement),
+            Self::Session(own) => own.fmt(f),
             Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
             Self::Summarize(summarize) => match &summarize.table {
                 Some(table) => write!(f, "SUMMARIZE {table}"),
@@ -93,6 +98,10 @@ impl SyntaxTree for Statement {
             Self::Explain(explain) => explain.statement.walk(visitor),
             Self::CopyOut(copy) => copy.source.walk(visitor),
             Self::Summarize(summarize) => summarize.query.walk(visitor),
+            Self::Session(own) => match own.as_mut() {
+                SessionStatement::Declare(declare) => declare.query.walk(visitor),
+                _ => Ok(()),
+            },
             Self::CopyFrom(_) | Self::AlterDesign(_) | Self::Refused(_) => Ok(()),
         }
     }
@@ -120,7 +129,7 @@ fn end(sql: &str) -> Option<Position> {
 }
 
 fn parse_all(sql: &str) -> Result<Vec<Statement>> {
-    let Tokens { tokens, materialized, parameters: _ } = Tokens::of(sql)?;
+    let Tokens { tokens, materialized, ties, writes, parameters: _ } = Tokens::of(sql)?;
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&Gingham).build()?;
     let mut statements = Vec::new();
     loop {
@@ -130,6 +139,8 @@ fn parse_all(sql: &str) -> Result<Vec<Statement>> {
         }
         let mut statement = parse_one(&mut parser)?;
         materialized.put(&mut statement)?;
+        ties.put(&mut statement)?;
+        writes.put(&mut statement)?;
         statements.push(statement);
         let next = parser.parser.peek_token_ref();
         if !matches!(next.token, Token::EOF | Token::SemiColon) {
@@ -152,7 +163,7 @@ pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
 
 /// The names of a statement's parameters, and its text with their numbers.
 pub(crate) fn parameters(sql: &str) -> Result<(ParameterNames, String)> {
-    let Tokens { tokens, parameters, materialized: _ } = Tokens::of(sql)?;
+    let Tokens { tokens, parameters, .. } = Tokens::of(sql)?;
     let text = numbered(without_mark(sql), &tokens);
     Ok((parameters, text))
 }
@@ -168,11 +179,11 @@ pub(crate) fn query_of(text: &str) -> Result<Query> {
 
 /// The query of a view's text. Its syntax tree has no lines and columns: they would be taken for those of the statement.
 pub(crate) fn query_of_view(text: &str) -> std::result::Result<Query, String> {
-    let Tokens { tokens, materialized, parameters: _ } =
-        Tokens::without_places(text).map_err(|error| error.to_string())?;
+    let Tokens { tokens, materialized, ties, .. } = Tokens::without_places(text).map_err(|error| error.to_string())?;
     let parsed = Parser::new(&Gingham).with_tokens_with_locations(tokens).parse_query();
     let mut query = parsed.map_err(|error| error.to_string())?;
     materialized.put(query.as_mut()).map_err(|error| error.to_string())?;
+    ties.put(query.as_mut()).map_err(|error| error.to_string())?;
     Ok(*query)
 }
 
@@ -194,6 +205,12 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
             parser.parser.next_token();
         }
         return Ok(Statement::Refused(error));
+    }
+    if let Some(mut own) = session::parse(&mut parser.parser)? {
+        if let SessionStatement::Declare(declare) = &mut own {
+            depth::limit(&mut declare.query)?;
+        }
+        return Ok(Statement::Session(Box::new(own)));
     }
     if copy::starts(&parser.parser) {
         return copy::parse(&mut parser.parser);
@@ -219,7 +236,7 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
         depth::limit(&mut statement)?;
         return Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(statement)))));
     }
-    let mut statement = parser.parse_statement()?;
+    let mut statement = into::as_create(parser.parse_statement()?)?;
     depth::limit(&mut statement)?;
     Ok(Statement::Sql(Box::new(statement)))
 }

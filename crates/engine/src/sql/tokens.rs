@@ -7,11 +7,14 @@
 
 use crate::Result;
 use crate::sql::adjacent::join_texts;
+use crate::sql::clauses;
+use crate::sql::clauses::Ties;
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters;
 use crate::sql::parameters::ParameterNames;
 use crate::sql::split::without_mark;
 use crate::sql::walk::{SyntaxTree, Visit};
+use crate::sql::writes::WriteWords;
 use datafusion::sql::sqlparser::ast::{CteAsMaterialized, Query};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -23,6 +26,8 @@ pub(crate) struct Tokens {
     /// The parameters of the last statement, which are numbers among the tokens.
     pub(crate) parameters: ParameterNames,
     pub(crate) materialized: Materialized,
+    pub(crate) ties: Ties,
+    pub(crate) writes: WriteWords,
 }
 
 /// How queries of WITH are said to be computed, by where their closing brackets stand.
@@ -48,7 +53,10 @@ impl Tokens {
     fn read(mut tokens: Vec<TokenWithSpan>) -> Result<Self> {
         join_texts(&mut tokens)?;
         let parameters = parameters::number(&mut tokens)?;
-        let mut own = Self { tokens, parameters, materialized: Materialized::default() };
+        let writes = WriteWords::take(&mut tokens);
+        clauses::mend(&mut tokens)?;
+        let ties = Ties::of(&tokens);
+        let mut own = Self { tokens, parameters, materialized: Materialized::default(), ties, writes };
         let has = |word: Keyword| own.tokens.iter().any(|token| is_word(token, word));
         let (materialized, values) = (has(Keyword::MATERIALIZED), has(Keyword::VALUES));
         if has(Keyword::OPERATOR) {

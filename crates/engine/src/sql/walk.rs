@@ -12,6 +12,11 @@ use std::ops::ControlFlow;
 
 /// What is done at the nodes of a syntax tree, in the order of the tree; an error ends the walk.
 pub(crate) trait Visit {
+    /// Before the parts of a statement, also of one within a query.
+    fn statement(&mut self, _: &mut Statement) -> Result<()> {
+        Ok(())
+    }
+
     /// Before the parts of a query.
     fn query(&mut self, _: &mut Query) -> Result<()> {
         Ok(())
@@ -104,6 +109,10 @@ fn flow(result: Result<()>) -> ControlFlow<Error> {
 
 impl VisitorMut for Calling<'_> {
     type Break = Error;
+
+    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<Error> {
+        flow(self.0.statement(statement))
+    }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         flow(self.0.query(query))

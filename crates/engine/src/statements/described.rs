@@ -9,8 +9,10 @@ use crate::session::StatementContext;
 use crate::sql::ignored as query;
 use crate::sql::names::column_name;
 use crate::sql::parse::{Statement, query_of};
+use crate::sql::session::SessionStatement;
 use crate::statements::admin::{explain, prepare, summarize};
 use crate::statements::dml::values::is_default;
+use crate::statements::dml::{merge, parts};
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -19,8 +21,8 @@ use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, LimitClause, Merge, MergeAction, MergeInsertKind,
-    ObjectName, OnConflictAction, OnInsert, Query, SelectItem, SetExpr, Statement as Sql, TableFactor, TableObject,
-    Update, UpdateTableFromKind, Value, With,
+    ObjectName, OnConflictAction, OnInsert, OutputClause, Query, SelectItem, SetExpr, Statement as Sql, TableFactor,
+    TableObject, Update, UpdateTableFromKind, Value, With,
 };
 use gingham_storage::TableDefinition;
 use std::sync::Arc;
@@ -51,6 +53,13 @@ impl StatementDescription {
         let known = &mut self.parameters[number];
         if known.is_none() {
             *known = data_type.filter(|data_type| *data_type != DataType::Null);
+        }
+    }
+
+    /// Notes the types of parameters that another part of the statement has.
+    pub(crate) fn note_others(&mut self, others: Vec<Option<DataType>>) {
+        for (place, data_type) in others.into_iter().enumerate() {
+            self.note(&format!("${}", place + 1), data_type);
         }
     }
 
@@ -104,6 +113,7 @@ pub(crate) async fn describe(context: &StatementContext, statement: Statement) -
             return Ok(StatementDescription { schema: Some(explain::schema()), ..described });
         }
         Statement::Summarize(own) => return of_summary(context, own.query).await,
+        Statement::Session(own) => return of_session(context, *own).await,
         _ => return Ok(StatementDescription::empty()),
     };
     match *statement {
@@ -123,6 +133,23 @@ pub(crate) async fn describe(context: &StatementContext, statement: Statement) -
     }
 }
 
+async fn of_session(context: &StatementContext, statement: SessionStatement) -> Result<StatementDescription> {
+    match statement {
+        SessionStatement::Show { .. } => Ok(StatementDescription { schema: None, parameters: Vec::new() }),
+        SessionStatement::Fetch(fetch) if !fetch.moves => {
+            let schema = context.session.cursors.schema(&fetch.cursor)?;
+            Ok(StatementDescription { schema: Some(schema), parameters: Vec::new() })
+        }
+        SessionStatement::Declare(mut declare) => {
+            query::refuse_ignored(&mut declare.query)?;
+            let mut description = StatementDescription::empty();
+            description.note_all(&context.bind(declare.query, None).await?)?;
+            Ok(description)
+        }
+        _ => Ok(StatementDescription::empty()),
+    }
+}
+
 async fn of_summary(context: &StatementContext, mut query: Query) -> Result<StatementDescription> {
     query::refuse_ignored(&mut query)?;
     let mut description = StatementDescription { schema: Some(summarize::schema()), parameters: Vec::new() };
@@ -132,7 +159,12 @@ async fn of_summary(context: &StatementContext, mut query: Query) -> Result<Stat
     Ok(description)
 }
 
-async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementDescription> {
+/// The description of one of SQL's own statements.
+pub(crate) async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementDescription> {
+    let statement = match statement {
+        Sql::Query(query) if query::has_changes(query.with.as_ref()) => return parts::describe(context, *query).await,
+        other => other,
+    };
     let (statement, with) = query::apart(statement);
     match statement {
         Sql::Query(mut query) => {
@@ -161,7 +193,6 @@ async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementD
         | Sql::Vacuum(_)
         | Sql::OptimizeTable { .. }
         | Sql::ShowCreate { .. }
-        | Sql::ShowVariable { .. }
         | Sql::ShowFunctions { .. }
         | Sql::ShowTables { .. }
         | Sql::ShowColumns { .. } => Ok(StatementDescription { schema: None, parameters: Vec::new() }),
@@ -338,6 +369,12 @@ async fn of_merge(context: &StatementContext, merge: Merge, with: Option<&With>)
     }
     let tables = format!("{} JOIN {} ON {}", merge.table, merge.source, merge.on);
     found(context, &mut description, &tables, values, None, with).await?;
+    if let Some(OutputClause::Returning { select_items, .. }) = merge.output {
+        // The source's columns come first.
+        let tables = format!("{} CROSS JOIN {}", merge.source, merge.table);
+        let items = merge::with_actions(select_items)?;
+        returned(context, &mut description, &tables, Some(&items), with).await?;
+    }
     Ok(description)
 }
 

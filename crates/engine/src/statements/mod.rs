@@ -5,7 +5,9 @@
 //! | `ddl/` | statements that define: CREATE, ALTER, DROP |
 //! | `dml/` | statements that write records: INSERT, UPDATE, DELETE, MERGE |
 //! | `transfer/` | COPY in both directions |
-//! | `admin/` | SET, PREPARE, BEGIN, DESCRIBE, SUMMARIZE, VACUUM, system tables |
+//! | `admin/` | SET, PREPARE, BEGIN, cursors, DESCRIBE, SUMMARIZE, VACUUM, system tables |
+//! | `beginning` | what a statement needs of the transaction before it sees anything |
+//! | `row_locks` | SELECT … FOR UPDATE |
 //! | `command` | what a statement is called when it has run |
 //! | `described` | the schema and the parameters of a statement, without running it |
 //! | `named` | the tables that a statement names, and whether there are such |
@@ -13,12 +15,14 @@
 //! | `uses` | what a statement asks of tables, without running it |
 
 pub(crate) mod admin;
+pub(crate) mod beginning;
 mod command;
 pub(crate) mod ddl;
 pub(crate) mod described;
 pub(crate) mod dml;
 pub(crate) mod named;
 mod reads;
+pub(crate) mod row_locks;
 pub(crate) mod transfer;
 pub(crate) mod uses;
 
@@ -36,11 +40,11 @@ use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
 use crate::statements::admin::explain::ExplainedStart;
 use crate::statements::admin::{
-    describe, explain, explain_indent, prepare, settings, show_create, summarize, transaction, vacuum,
+    describe, explain, explain_indent, prepare, session, show_create, summarize, transaction, vacuum,
 };
 use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
 use crate::statements::dml::ingest::Ingest;
-use crate::statements::dml::{change, insert, merge};
+use crate::statements::dml::{change, insert, merge, parts};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
@@ -57,11 +61,15 @@ use std::sync::Arc;
 /// Runs one statement with `parameters` for `$1`, `$2`, ….
 pub(crate) async fn run(
     context: &StatementContext,
-    statement: Statement,
+    mut statement: Statement,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     if !transaction::ends(&statement) {
         context.require_live()?;
+    }
+    if row_locks::may_lock(&statement) {
+        // The context has the turn to write, or nobody has it any more.
+        row_locks::strip(&mut statement, context.skips_locked)?;
     }
     let statement = match statement {
         Statement::Sql(statement) => *statement,
@@ -74,6 +82,7 @@ pub(crate) async fn run(
             return start.told(ended).await;
         }
         Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
+        Statement::Session(own) => return session::run(context, *own, parameters).await,
         Statement::Summarize(own) => return summarize::run(context, *own, parameters).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
@@ -82,11 +91,14 @@ pub(crate) async fn run(
         DataFusionStatement::CreateExternalTable(statement) => external::create(context, statement).await,
         DataFusionStatement::CopyTo(statement) => transfer::run::to(context, statement, parameters).await,
         DataFusionStatement::Explain(statement) => explain_indent::run(context, statement, parameters).await,
-        statement @ DataFusionStatement::Reset(_) => settings::variable(context, statement).await,
+        DataFusionStatement::Reset(_) => Err(Error::Internal("RESET has a grammar of its own".into())),
     }
 }
 
 async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<ParamValues>) -> Result<Outcome> {
+    if parts::changes_in_with(&statement) {
+        return parts::run(context, statement, parameters).await;
+    }
     let (statement, with) = query::apart(statement);
     match statement {
         Sql::Query(mut query) => {
@@ -98,8 +110,8 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, with, parameters).await,
-        Sql::Update(statement) => change::update(context, statement, with, parameters).await,
-        Sql::Delete(statement) => change::delete(context, statement, with, parameters).await,
+        Sql::Update(statement) => change::run(context, change::update(statement, with)?, parameters).await,
+        Sql::Delete(statement) => change::run(context, change::delete(statement, with)?, parameters).await,
         Sql::Merge(statement) => merge::run(context, statement, with, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,
@@ -108,22 +120,20 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::AlterTable(statement) => alter::run(context, statement).await,
         Sql::Drop { .. } => objects::drop_objects(context, statement).await,
         Sql::Truncate(statement) => objects::truncate(context, statement).await,
-        Sql::Vacuum(statement) => vacuum::run(context, statement).await,
+        Sql::Vacuum(statement) => vacuum::checked(context, statement).await,
         Sql::OptimizeTable { .. } => objects::optimize(context, statement).await,
-        Sql::StartTransaction { .. } => transaction::begin(context, statement).await,
-        Sql::Commit { chain, end: _, modifier: _ } => transaction::commit(context, chain).await,
-        Sql::Rollback { chain, savepoint } => {
-            transaction::roll_back(context, chain, savepoint.as_ref().map(fold)).await
+        Sql::Rollback { chain: _, savepoint: Some(savepoint) } => {
+            transaction::back_to(context, &fold(&savepoint)).await
         }
         Sql::Savepoint { .. } | Sql::ReleaseSavepoint { .. } => transaction::savepoint(context, statement).await,
         Sql::Prepare { .. } => prepare::prepare(context, statement).await,
         Sql::Execute { .. } => prepare::execute(context, statement, parameters).await,
         Sql::Deallocate { .. } => prepare::deallocate(context, &statement),
-        Sql::Set(statement) => settings::set(context, statement).await,
         Sql::ShowCreate { obj_type, obj_name } => show_create::run(context, &obj_type, &obj_name),
         Sql::ExplainTable { .. } | Sql::Explain { .. } => describe::describe(context, statement).await,
-        Sql::ShowVariable { .. } | Sql::ShowFunctions { .. } | Sql::ShowTables { .. } | Sql::ShowColumns { .. } => {
-            settings::show(context, statement).await
+        Sql::ShowFunctions { .. } | Sql::ShowTables { .. } | Sql::ShowColumns { .. } => {
+            context.reads_catalog();
+            describe::show(context, statement).await
         }
         other => {
             let text = other.to_string();

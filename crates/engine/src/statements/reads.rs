@@ -1,8 +1,9 @@
 //! Whether a statement leaves the database as it is: what may run where it is open for reading only.
 
 use crate::recording::CLEAR_WORKLOAD;
-use crate::sql::ignored::changes;
+use crate::sql::ignored::writes;
 use crate::sql::parse::Statement;
+use crate::sql::session::SessionStatement;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 
@@ -13,6 +14,7 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
         Statement::Summarize(summarize) => !clears(&summarize.query.to_string()),
         Statement::CopyOut(copy) => !clears(&copy.to_string()),
         Statement::Explain(explain) => !explain.options.analyze || only_reads(&explain.statement),
+        Statement::Session(own) => !matches!(**own, SessionStatement::Lock { .. } | SessionStatement::Analyze(_)),
         Statement::CopyFrom(_) | Statement::AlterDesign(_) => false,
         // It fails.
         Statement::Refused(_) => true,
@@ -31,12 +33,10 @@ fn of_datafusion(statement: &DataFusionStatement) -> bool {
 
 fn of_sql(statement: &Sql) -> bool {
     match statement {
-        Sql::Query(query) => !changes(query) && !clears(&query.to_string()),
+        Sql::Query(query) => !writes(query) && !clears(&query.to_string()),
         Sql::Explain { analyze, statement, .. } => !analyze || of_sql(statement),
         Sql::ExplainTable { .. }
-        | Sql::Set(_)
         | Sql::ShowCreate { .. }
-        | Sql::ShowVariable { .. }
         | Sql::ShowFunctions { .. }
         | Sql::ShowTables { .. }
         | Sql::ShowColumns { .. } => true,

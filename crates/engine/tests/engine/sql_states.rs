@@ -10,8 +10,10 @@ const MISTAKES: &[(&str, &[&str])] = &[
             "SELEKT 1",
             "SELECT 1 FROM",
             "SELECT 'open",
-            "INSERT INTO t VALUES (1)",
+            "INSERT INTO t (a) VALUES (1, 2)",
             "INSERT INTO t (a, b) VALUES (1)",
+            "SELECT * FROM (SELECT 1 INTO w)",
+            "MERGE INTO t USING u ON t.a = u.a",
             "SELECT 1 UNION SELECT 1, 2",
             "SELECT * FROM t WHERE (a, b) = (1, 2, 3)",
             "",
@@ -103,7 +105,13 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("3B001", &["BEGIN; SAVEPOINT one; ROLLBACK TO nosuch"]),
     ("25001", &["BEGIN; BEGIN"]),
     ("25P01", &["COMMIT", "ROLLBACK"]),
-    ("21000", &["SELECT (SELECT a FROM t)"]),
+    (
+        "21000",
+        &[
+            "SELECT (SELECT a FROM t)",
+            "MERGE INTO t USING (VALUES (1), (2)) v (x) ON true WHEN MATCHED THEN UPDATE SET a = x",
+        ],
+    ),
     ("22001", &["INSERT INTO t (a, b) VALUES (7, 'toolong')", "UPDATE t SET b = 'toolong'"]),
     ("22004", &["SELECT format('%I', NULL)"]),
     (
@@ -118,6 +126,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
             "SELECT CAST(1e300 AS REAL)",
             "SELECT factorial(-1)",
             "SELECT lcm(9223372036854775807, 2)",
+            "SELECT abs(-9223372036854775808)",
         ],
     ),
     (
@@ -162,8 +171,18 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("22014", &["SELECT ntile(a - a) OVER (ORDER BY a) FROM t", "SELECT ntile(0) OVER (ORDER BY a) FROM t"]),
     ("22016", &["SELECT nth_value(a, a - a) OVER (ORDER BY a) FROM t"]),
     ("22012", &["SELECT 1 / 0", "SELECT a / (a - a) FROM t", "SELECT 1.5 % 0.0"]),
-    ("22019", &["SELECT 'a' LIKE 'b' ESCAPE 'xx'"]),
-    ("22025", &["SELECT 'a' LIKE 'b\\'", "SELECT 'a' SIMILAR TO 'b#' ESCAPE '#'", "SELECT X'00' LIKE '\\'"]),
+    ("2200C", &["SELECT substring('a' SIMILAR '#\"a#\"b#\"' ESCAPE '#')"]),
+    ("2202G", &["SELECT * FROM t TABLESAMPLE SYSTEM (1) REPEATABLE (NULL)"]),
+    ("2202H", &["SELECT * FROM t TABLESAMPLE SYSTEM (101)", "SELECT * FROM t TABLESAMPLE BERNOULLI (NULL)"]),
+    (
+        "22025",
+        &[
+            "SELECT 'a' LIKE 'b' ESCAPE 'xx'",
+            "SELECT 'a' LIKE 'b\\'",
+            "SELECT 'a' SIMILAR TO 'b#' ESCAPE '#'",
+            "SELECT X'00' LIKE '\\'",
+        ],
+    ),
     ("2201F", &["SELECT sqrt(-1)", "SELECT sqrt(-1e0)"]),
     ("2201W", &["SELECT a FROM t LIMIT -1"]),
     ("2201X", &["SELECT a FROM t OFFSET -1"]),
@@ -205,6 +224,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     (
         "54000",
         &[
+            "SELECT chr(0)",
             "SELECT a FROM t GROUP BY CUBE (a, a, a, a, a, a, a, a, a, a, a, a, a)",
             "SELECT a FROM t GROUP BY CUBE (a, b, c, d, a), CUBE (a, b, c, d, a), CUBE (a, b, c, d, a)",
             "SELECT chr(1114112)",
@@ -217,7 +237,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         ],
     ),
     ("58P01", &["SELECT * FROM 'nosuch.csv'", "COPY t FROM 'nosuch.csv'"]),
-    ("0A000", &["REINDEX", "CREATE TRIGGER x"]),
+    ("0A000", &["REINDEX", "CREATE TRIGGER x", "WITH d AS (DELETE FROM u) SELECT * FROM d"]),
 ];
 
 const PREPARED: &str = "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(3), c INT CHECK (c > 0), d DATE);

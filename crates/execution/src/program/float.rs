@@ -44,6 +44,9 @@ pub(crate) fn of_scaled(value: i64, digits: u32) -> i64 {
     ordered(value as f64 / power_of_ten(digits))
 }
 
+/// The last power of ten that a float is.
+pub(crate) const EXACT_POWERS: u32 = 22;
+
 /// What a scaled integer is divided by.
 pub(crate) fn power_of_ten(digits: u32) -> f64 {
     10f64.powi(digits as i32)

@@ -89,7 +89,7 @@ impl CatalogNames for StatementNames {
     }
 
     fn search_path(&self) -> Vec<String> {
-        vec![DEFAULT_SCHEMA.to_owned()]
+        self.seen.search_path.clone()
     }
 
     fn has_function(&self, name: &str) -> bool {

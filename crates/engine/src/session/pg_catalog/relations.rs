@@ -54,7 +54,7 @@ impl Relations {
     pub(super) fn of(seen: &Seen) -> Self {
         let mut own = Self { all: Vec::new(), schemas: Vec::new() };
         if let Some(temporary) = &seen.temporary {
-            own.add(temporary, true);
+            own.add(temporary, true, &|_| true, true);
         }
         for name in seen.external_names() {
             let relation = Relation {
@@ -66,7 +66,11 @@ impl Relations {
             };
             own.all.push((relation, Kind::Other));
         }
-        own.add(&seen.database, false);
+        let path = &seen.search_path;
+        for schema in path {
+            own.add(&seen.database, false, &|own| own == schema, true);
+        }
+        own.add(&seen.database, false, &|own| !path.iter().any(|known| known == own), false);
         let system = |schema: &str, name: &str, is_visible: bool| Relation {
             oid: system_table_oid(name),
             schema: schema.to_owned(),
@@ -91,21 +95,21 @@ impl Relations {
         own
     }
 
-    /// Adds what a snapshot has.
-    fn add(&mut self, snapshot: &Snapshot, is_temporary: bool) {
+    /// Adds what a snapshot has in the schemas that are wanted; whether names without a schema mean it, unless what was added before has
+    /// them.
+    fn add(&mut self, snapshot: &Snapshot, is_temporary: bool, wanted: &dyn Fn(&str) -> bool, is_visible: bool) {
         let shown = |schema: &str| if is_temporary { TEMPORARY.to_owned() } else { schema.to_owned() };
-        let is_visible = |schema: &str| is_temporary || schema == DEFAULT_SCHEMA;
-        for (name, definition) in snapshot.definitions() {
+        for (name, definition) in snapshot.definitions().filter(|(name, _)| wanted(&name.schema)) {
             let number = if is_temporary { temporary_table_oid } else { table_oid };
             let relation = Relation {
                 oid: number(definition.id),
                 schema: shown(&name.schema),
                 name: name.table.clone(),
                 kind: RelationKind::Table,
-                is_visible: is_visible(&name.schema) && !self.has_visible(&name.table),
+                is_visible: is_visible && !self.has_visible(&name.table),
             };
             let indexes = indexes(definition, relation.oid);
-            let (schema, visible) = (relation.schema.clone(), is_visible(&name.schema));
+            let schema = relation.schema.clone();
             let snapshot = snapshot.tables.get(name).cloned();
             self.all.push((relation, Kind::Table { definition: Arc::clone(definition), snapshot }));
             for index in indexes {
@@ -114,12 +118,12 @@ impl Relations {
                     schema: schema.clone(),
                     name: index.name.clone(),
                     kind: RelationKind::Index,
-                    is_visible: visible && !self.has_visible(&index.name),
+                    is_visible: is_visible && !self.has_visible(&index.name),
                 };
                 self.all.push((relation, Kind::Index(index)));
             }
         }
-        for (name, view) in &snapshot.views {
+        for (name, view) in snapshot.views.iter().filter(|(name, _)| wanted(&name.schema)) {
             let relation = Relation {
                 oid: hashed(
                     if is_temporary { "temporary view" } else { "view" },
@@ -128,7 +132,7 @@ impl Relations {
                 schema: shown(&name.schema),
                 name: name.table.clone(),
                 kind: RelationKind::View,
-                is_visible: is_visible(&name.schema) && !self.has_visible(&name.table),
+                is_visible: is_visible && !self.has_visible(&name.table),
             };
             self.all.push((relation, Kind::View(Arc::clone(view))));
         }
@@ -201,6 +205,8 @@ pub(in crate::session) struct Seen {
     pub(in crate::session) temporary: Option<Arc<Snapshot>>,
     /// Whether it sees external and registered tables.
     pub(in crate::session) sees_externals: bool,
+    /// The schemas that names alone are looked for in.
+    pub(in crate::session) search_path: Vec<String>,
     /// The name of the standard's schema, and its tables.
     pub(in crate::session) standard: (&'static str, Vec<&'static str>),
     /// Looks tables up.
@@ -240,11 +246,7 @@ impl Seen {
 
     /// The settings with their values and what they are.
     pub(super) fn settings(&self) -> Vec<(String, String, String)> {
-        let (state, _) = self.session.state();
-        let entries = state.config_options().entries().into_iter();
-        let mut all: Vec<(String, String, String)> =
-            entries.map(|entry| (entry.key, entry.value.unwrap_or_default(), entry.description.to_owned())).collect();
-        all.sort();
-        all
+        let all = self.session.all_settings().into_iter();
+        all.map(|setting| (setting.name, setting.value, setting.description)).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::explain::{self, ExplainedRun, ExplainedStatement, PlanNode, PlanReade
 use crate::session::{Explaining, Outcome, PlanNotes, PlanningTimes, Settings, StatementContext, Until};
 use crate::sql::copy::CopyPlace;
 use crate::sql::explain::ExplainOptions;
-use crate::sql::ignored::apart;
+use crate::sql::ignored::{apart, has_changes, writes};
 use crate::sql::parse::{Statement, all_of};
 use crate::{Error, Result};
 use arrow::array::{RecordBatch, StringViewArray};
@@ -43,8 +43,8 @@ impl ExplainedStart {
         let (noting, notes) = context.noting();
         let until = match kind {
             _ if options.analyze => Until::End,
-            // Clauses that find nothing change nothing.
-            ExplainedKind::Change { has_clauses: true, .. } => Until::AllPlans,
+            // Parts that find nothing change nothing.
+            ExplainedKind::Change { has_parts: true, .. } => Until::AllPlans,
             _ => Until::FirstPlan,
         };
         let (own, explaining) = noting.explained(until);
@@ -122,13 +122,13 @@ async fn given(outcome: Outcome) -> Result<Option<u64>> {
 enum ExplainedKind {
     /// It gives the rows of its plan.
     Query,
-    /// It does something with them, in words. Several clauses may find records.
-    Change { what: String, has_clauses: bool },
+    /// It does something with them, in words. Several parts of it may find records.
+    Change { what: String, has_parts: bool },
 }
 
 impl ExplainedKind {
     fn of(statement: &Statement) -> Result<Self> {
-        let change = |what| Ok(Self::Change { what, has_clauses: false });
+        let change = |what| Ok(Self::Change { what, has_parts: false });
         match statement {
             Statement::Sql(statement) => match &**statement {
                 DataFusionStatement::Statement(tree) => Self::of_sql(tree.as_ref().clone()),
@@ -158,9 +158,13 @@ impl ExplainedKind {
     }
 
     fn of_sql(statement: Sql) -> Result<Self> {
-        let (statement, _) = apart(statement);
-        let mut has_clauses = false;
+        let (statement, with) = apart(statement);
+        let mut has_parts = has_changes(with.as_ref());
         let what = match &statement {
+            Sql::Query(query) if writes(query) => {
+                has_parts = true;
+                "query over statements that change records".to_owned()
+            }
             Sql::Query(_) => return Ok(Self::Query),
             Sql::Insert(insert) => match &insert.table {
                 TableObject::TableName(name) => format!("insert into {name}"),
@@ -171,15 +175,12 @@ impl ExplainedKind {
                 let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
                 format!("delete from {}", from.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
             }
-            Sql::Merge(merge) => {
-                has_clauses = true;
-                format!("merge into {}", merge.table)
-            }
+            Sql::Merge(merge) => format!("merge into {}", merge.table),
             Sql::CreateTable(table) if table.query.is_some() => format!("create table {}", table.name),
             Sql::Execute { name: Some(name), .. } => format!("execute {name}"),
             other => return Err(refusal(&other.to_string())),
         };
-        Ok(Self::Change { what, has_clauses })
+        Ok(Self::Change { what, has_parts })
     }
 }
 

@@ -22,17 +22,13 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
     };
     let name = fold(&name);
     let text = statement.to_string();
-    let prepared = match parse::parse_single(&text)? {
-        Statement::Refused(error) => return Err(Error::Unsupported(error)),
-        prepared => prepared,
-    };
     match statement.as_mut() {
-        Sql::Query(inner) if query::changes(inner) => {}
+        Sql::Query(inner) if query::writes(inner) => {}
         Sql::Query(inner) => {
             query::refuse_ignored(inner)?;
             context.plan(DataFusionStatement::Statement(statement.clone()), None).await?;
         }
-        Sql::Insert(_) | Sql::Update(_) | Sql::Delete(_) => {}
+        Sql::Insert(_) | Sql::Update(_) | Sql::Delete(_) | Sql::Merge(_) => {}
         other => {
             let text = other.to_string();
             let kind: Vec<&str> = text.split_whitespace().take(2).collect();
@@ -58,8 +54,9 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
             format!("prepared statement '{name}' already exists; DEALLOCATE {name} first"),
         ));
     }
-    let tables = context.tables.clone();
-    all.insert(name, Arc::new(PreparedStatement { statement: prepared, parameters: needed, types, tables }));
+    let (tables, statement) = (context.tables.clone(), DataFusionStatement::Statement(statement));
+    let statement = Statement::Sql(Box::new(statement));
+    all.insert(name, Arc::new(PreparedStatement { statement, parameters: needed, types, tables }));
     Ok(Outcome::Done)
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct CreateTarget {
 
 /// Finds the place and refuses names that are taken by something that can't be replaced.
 pub(crate) fn place(context: &StatementContext, reference: &TableReference, temporary: bool) -> Result<CreateTarget> {
-    let name = context.name(reference)?;
+    let name = context.new_name(reference, temporary)?;
     let (store, snapshot) = if temporary {
         if names_schema(reference) {
             return Err(Error::invalid(

@@ -21,3 +21,4 @@ pub(crate) mod external;
 pub(crate) mod index;
 pub(crate) mod objects;
 pub(crate) mod view;
+mod view_names;

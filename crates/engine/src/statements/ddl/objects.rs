@@ -184,6 +184,19 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
     Ok(())
 }
 
+/// Drops the TEMP tables and views of the session.
+pub(crate) async fn drop_temporary(context: &StatementContext) -> Result<()> {
+    let Some(store) = context.session.existing_temp_store().map(Arc::clone) else { return Ok(()) };
+    write(context, &store, |transaction| {
+        let snapshot = transaction.base();
+        let views: Vec<TableName> = snapshot.views.keys().cloned().collect();
+        let tables = referring_first(snapshot.definitions().map(|(_, definition)| Arc::clone(definition)).collect());
+        views.iter().try_for_each(|name| transaction.drop_view(name))?;
+        tables.iter().try_for_each(|table| Ok(transaction.drop_table(&table.name)?))
+    })
+    .await
+}
+
 /// Finds a table or view; one of the other kind is an error.
 fn find(context: &StatementContext, views: bool, reference: &TableReference) -> Result<Option<DroppedObject>> {
     let name = context.name(reference)?;

@@ -9,27 +9,32 @@
 //! | file | what |
 //! |---|---|
 //! | `assign` | SET |
-//! | `find` | reading the records that go and what comes in their place |
-//! | `plan` | what such a query may have |
+//! | `find`, `held` | reading the records that go and what comes in their place |
+//! | `pending` | what a statement is about to write, and writing it |
 //! | `returning`, `beside` | RETURNING, and the other tables that it sees |
 
 mod assign;
 mod beside;
 mod find;
-mod plan;
+mod held;
+mod pending;
 mod returning;
 
 pub(crate) use crate::statements::dml::change::assign::assignments;
-pub(crate) use crate::statements::dml::change::find::{FoundRecords, New, find};
-pub(crate) use crate::statements::dml::change::plan::{EXCLUDED, refuse_volatile};
-pub(crate) use crate::statements::dml::change::returning::{Returned, Returning, from_table, select};
+pub(crate) use crate::statements::dml::change::beside::with_columns;
+pub(crate) use crate::statements::dml::change::find::{
+    FoundRecords, New, SEVERAL, find, record_id, referred_columns, taken_twice,
+};
+pub(crate) use crate::statements::dml::change::held::{HeldRows, lock};
+pub(crate) use crate::statements::dml::change::pending::{Pending, needs_steps, write_all};
+pub(crate) use crate::statements::dml::change::returning::{Returned, Returning, from_table, is_merge_action, select};
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::unsupported;
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::merge::Merging;
 use crate::statements::dml::point;
-use crate::statements::{writable, write};
+use crate::statements::writable;
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
 use datafusion::common::ParamValues;
@@ -37,6 +42,7 @@ use datafusion::sql::sqlparser::ast::{
     Delete, Expr as SqlExpr, FromTable, Ident, ObjectName, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
     With,
 };
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What becomes of the records that a condition holds for.
@@ -58,8 +64,8 @@ pub(crate) struct RecordChange {
     pub(crate) replaces: bool,
     /// The WITH before the statement.
     pub(crate) with: Option<With>,
-    /// Other queries of the statement read `from` and what `condition` looks at too, and must find the same.
-    pub(crate) repeated: bool,
+    /// Records that other parts of the statement change, which stay as these leave them.
+    pub(crate) before: Option<Arc<HashSet<u64>>>,
 }
 
 impl RecordChange {
@@ -76,18 +82,13 @@ impl RecordChange {
             excluded: None,
             replaces: false,
             with: None,
-            repeated: false,
+            before: None,
         }
     }
 }
 
-/// Runs UPDATE.
-pub(crate) async fn update(
-    context: &StatementContext,
-    statement: Update,
-    with: Option<With>,
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
+/// What an UPDATE does.
+pub(crate) fn update(statement: Update, with: Option<With>) -> Result<Work> {
     let Update {
         update_token: _,
         optimizer_hints,
@@ -121,16 +122,11 @@ pub(crate) async fn update(
     };
     let from = std::iter::once(table).chain(others).collect();
     let change = RecordChange { assignments, condition, returning, with, ..RecordChange::of("UPDATE", name, from) };
-    run(context, Work::Change(Box::new(change)), parameters).await
+    Ok(Work::Change(Box::new(change)))
 }
 
-/// Runs DELETE.
-pub(crate) async fn delete(
-    context: &StatementContext,
-    statement: Delete,
-    with: Option<With>,
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
+/// What a DELETE does.
+pub(crate) fn delete(statement: Delete, with: Option<With>) -> Result<Work> {
     let Delete {
         delete_token: _,
         optimizer_hints,
@@ -159,7 +155,7 @@ pub(crate) async fn delete(
     let returning = Returning::of(&from, returning, with.as_ref());
     let from = std::iter::once(from).chain(using.into_iter().flatten()).collect();
     let change = RecordChange { condition, returning, with, ..RecordChange::of("DELETE", name, from) };
-    run(context, Work::Change(Box::new(change)), parameters).await
+    Ok(Work::Change(Box::new(change)))
 }
 
 pub(crate) fn refuse(verb: &str, clauses: &[(bool, &str)]) -> Result<()> {
@@ -193,7 +189,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    fn verb(&self) -> &'static str {
+    pub(crate) fn verb(&self) -> &'static str {
         match self {
             Self::Change(change) => change.verb,
             Self::Upsert(_) => "INSERT",
@@ -201,7 +197,7 @@ impl Work {
         }
     }
 
-    fn table(&self) -> &ObjectName {
+    pub(crate) fn table(&self) -> &ObjectName {
         match self {
             Self::Change(change) => &change.table,
             Self::Upsert(upsert) => &upsert.table,
@@ -213,8 +209,19 @@ impl Work {
         match self {
             Self::Change(change) => change.returning.as_ref(),
             Self::Upsert(upsert) => upsert.returning.as_ref(),
-            Self::Merge(_) => None,
+            Self::Merge(merging) => merging.returning.as_ref(),
         }
+    }
+
+    /// The same as a part of a statement that changes the table in other parts too: records are replaced, but for those that
+    /// `before` names.
+    pub(crate) fn beside_others(mut self, before: Arc<HashSet<u64>>) -> Self {
+        match &mut self {
+            Self::Change(change) => (change.replaces, change.before) = (true, Some(before)),
+            Self::Upsert(upsert) => upsert.before = Some(before),
+            Self::Merge(merging) => merging.before = Some(before),
+        }
+        self
     }
 
     async fn find(
@@ -228,6 +235,20 @@ impl Work {
             Self::Upsert(upsert) => upsert.find(context, target, parameters).await,
             Self::Merge(merging) => merging.find(context, target, parameters).await,
         }
+    }
+
+    /// What it is about to write, and what RETURNING answers.
+    pub(crate) async fn pending(&self, context: &StatementContext, parameters: Option<ParamValues>) -> Result<Pending> {
+        let target = writable(context, self.table(), self.verb())?;
+        let mut found = self.find(context, &target, parameters.clone()).await?;
+        let returned = match self.returning() {
+            Some(returning) => {
+                let (rows, tables) = found.take_returned();
+                Some(returning.rows(context, &target, rows, tables, parameters).await?)
+            }
+            None => None,
+        };
+        Ok(Pending { target, found, returned })
     }
 }
 
@@ -259,42 +280,8 @@ pub(crate) async fn run(context: &StatementContext, work: Work, parameters: Opti
 
 /// Reads the table and writes the changes; `None` when others have changed it between the two.
 async fn attempt(context: &StatementContext, work: &Work, parameters: Option<ParamValues>) -> Result<Option<Outcome>> {
-    let target = writable(context, work.table(), work.verb())?;
-    let mut found = work.find(context, &target, parameters.clone()).await?;
-    let returned = match work.returning() {
-        Some(returning) => {
-            let (rows, tables) = found.take_returned();
-            Some(returning.rows(context, &target, rows, tables, parameters).await?)
-        }
-        None => None,
-    };
-    let records = apply(context, &target, found).await?;
-    Ok(records.map(|records| returned.map_or(Outcome::Affected(records), Returned::outcome)))
-}
-
-/// Writes the changes; `None` when the table is not as it was read.
-async fn apply(context: &StatementContext, target: &TargetTable, found: FoundRecords) -> Result<Option<u64>> {
-    let FoundRecords { mut change, new, referred, records, held } = found;
-    if records == 0 {
-        return Ok(Some(0));
-    }
-    change.threads = context.settings().threads;
-    let (table, version) = (target.table.definition.id, target.table.version);
-    let cancel = context.cancel.clone();
-    write(context, &target.store, move |transaction| {
-        let now = transaction.base().table_by_id(table).map(|table| table.version);
-        if now != Some(version) || transaction.referred_columns(table)? != referred {
-            return Ok(None);
-        }
-        let wanted = || !cancel.is_cancelled();
-        match new {
-            New::Rows(rows) => transaction.change(table, &change, rows, &wanted)?,
-            New::InPlace { read, ids, batches } => {
-                transaction.change_in_place(&change, &ids, &read, &batches, &wanted)?;
-            }
-        }
-        drop(held);
-        Ok(Some(records))
-    })
-    .await
+    let Pending { target, found, returned } = work.pending(context, parameters).await?;
+    let records = found.records;
+    let is_written = write_all(context, vec![(target, found)]).await?;
+    Ok(is_written.then(|| returned.map_or(Outcome::Affected(records), Returned::outcome)))
 }

@@ -6,7 +6,7 @@
 use crate::session::{StatementContext, TargetTable, blocking};
 use crate::sql::names::{column_name, unsupported};
 use crate::statements::dml::change;
-use crate::statements::dml::change::{EXCLUDED, FoundRecords, New, RecordChange, Returning, find, from_table};
+use crate::statements::dml::change::{FoundRecords, New, RecordChange, Returning, find, from_table};
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
@@ -21,9 +21,14 @@ use gingham_storage::{KeyDefinition, SqlState, TableDefinition};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// What ON CONFLICT calls the rows that were to be inserted.
+const EXCLUDED: &str = "excluded";
+
 /// INSERT … ON CONFLICT.
 pub(crate) struct Upsert {
     pub(crate) table: ObjectName,
+    /// What SET and WHERE call the table.
+    pub(crate) alias: Option<Ident>,
     pub(crate) on: OnConflict,
     pub(crate) returning: Option<Returning>,
     /// The WITH before the statement.
@@ -32,6 +37,8 @@ pub(crate) struct Upsert {
     pub(crate) proposed: Vec<RecordBatch>,
     /// What they were made for.
     pub(crate) written_for: Arc<TableDefinition>,
+    /// Records that other parts of the statement change.
+    pub(crate) before: Option<Arc<HashSet<u64>>>,
 }
 
 impl Upsert {
@@ -178,7 +185,10 @@ fn update_of(
 ) -> Result<RecordChange> {
     let definition = &target.table.definition;
     let mut from = from_table(&upsert.table)?;
-    let own = upsert.table.0.last().and_then(|part| part.as_ident()).cloned();
+    let own = upsert.alias.as_ref().or_else(|| upsert.table.0.last()?.as_ident()).cloned();
+    if let (TableFactor::Table { alias, .. }, Some(name)) = (&mut from.relation, upsert.alias.clone()) {
+        *alias = Some(TableAlias { explicit: true, name, columns: Vec::new(), at: None });
+    }
     let own = own.ok_or_else(|| unsupported(format!("INSERT INTO {} with ON CONFLICT", upsert.table)))?;
     let mut excluded = from_table(&upsert.table)?.relation;
     if let TableFactor::Table { alias, .. } = &mut excluded {
@@ -205,6 +215,7 @@ fn update_of(
         with: upsert.with.clone(),
         excluded: Some(Arc::new(rows)),
         replaces: true,
+        before: upsert.before.clone(),
         ..RecordChange::of("INSERT … ON CONFLICT DO UPDATE", upsert.table.clone(), vec![from])
     })
 }

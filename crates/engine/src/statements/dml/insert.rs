@@ -2,17 +2,26 @@
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::{column_name, unsupported};
+use crate::sql::writes::overriding;
 use crate::statements::dml::change::{Returned, Returning, Work, from_table};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::ingest::{Converter, Ingest};
-use crate::statements::dml::values::ValuesRows;
+use crate::statements::dml::values::{Filled, ValuesRows};
 use crate::statements::dml::{change, pipeline, values};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableObject, With};
+use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableAlias, TableFactor, TableObject, With};
 use gingham_storage::{SqlState, TableDefinition};
 use std::sync::Arc;
+
+/// What an INSERT has read.
+pub(crate) enum Inserting {
+    /// New records, written but not yet visible, and what RETURNING answers.
+    Rows { target: TargetTable, ingest: Ingest, returned: Option<Returned> },
+    /// Rows that may meet others of the same keys.
+    Upsert(Upsert),
+}
 
 /// Runs INSERT.
 pub(crate) async fn run(
@@ -21,6 +30,26 @@ pub(crate) async fn run(
     with: Option<With>,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
+    match read(context, statement, with, parameters.clone()).await? {
+        Inserting::Upsert(upsert) => change::run(context, Work::Upsert(Box::new(upsert)), parameters).await,
+        Inserting::Rows { target, ingest, returned } => {
+            let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
+            Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
+        }
+    }
+}
+
+/// Reads the rows of an INSERT.
+pub(crate) async fn read(
+    context: &StatementContext,
+    mut statement: Insert,
+    with: Option<With>,
+    parameters: Option<ParamValues>,
+) -> Result<Inserting> {
+    // No column numbers itself: whichever value OVERRIDING means is the one that is given.
+    if overriding(&statement).is_some() {
+        statement.settings = None;
+    }
     refuse_clauses(&statement)?;
     let TableObject::TableName(name) = &statement.table else {
         return Err(unsupported("INSERT INTO a function or a query".into()));
@@ -31,10 +60,14 @@ pub(crate) async fn run(
         // DEFAULT VALUES: one row of nothing but defaults.
         None => Some(Vec::new()),
     };
-    let returning = Returning::of(&from_table(name)?, statement.returning, with.as_ref());
-    let name = name.clone();
-    let source = statement.source.map(|source| behind(with.clone(), source));
-    let rows = rows(context, &target, given.as_deref(), source, parameters.clone()).await?;
+    let alias = statement.table_alias.as_ref().map(|alias| alias.alias.clone());
+    let mut from = from_table(name)?;
+    if let (TableFactor::Table { alias: own, .. }, Some(name)) = (&mut from.relation, alias.clone()) {
+        *own = Some(TableAlias { explicit: true, name, columns: Vec::new(), at: None });
+    }
+    let returning = Returning::of(&from, statement.returning, with.as_ref());
+    let table = name.clone();
+    let (rows, given) = rows(context, &target, given, statement.source, with.as_ref(), parameters.clone()).await?;
     let conflict = match statement.on {
         None => None,
         Some(OnInsert::OnConflict(conflict)) => Some(conflict),
@@ -44,8 +77,8 @@ pub(crate) async fn run(
     if let Some(on) = conflict {
         let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
         let (proposed, written_for) = (proposed.kept(), Arc::clone(&target.table.definition));
-        let upsert = Upsert { table: name, on, returning, with, proposed, written_for };
-        return change::run(context, Work::Upsert(Box::new(upsert)), parameters).await;
+        let before = None;
+        return Ok(Inserting::Upsert(Upsert { table, alias, on, returning, with, proposed, written_for, before }));
     }
     let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
     let ingest = rows.fill(context, ingest).await?;
@@ -53,8 +86,7 @@ pub(crate) async fn run(
         Some(returning) => Some(returning.rows(context, &target, ingest.kept(), Vec::new(), parameters).await?),
         None => None,
     };
-    let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
-    Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
+    Ok(Inserting::Rows { target, ingest, returned })
 }
 
 /// A query behind the WITH of the statement that it is a part of.
@@ -83,25 +115,41 @@ enum InsertSource {
     Query(Arc<dyn ExecutionPlan>),
 }
 
-/// Reads what stands behind INSERT INTO t (a, b).
+/// Reads what stands behind INSERT INTO t (a, b), and tells the columns that it fills.
 async fn rows(
     context: &StatementContext,
     target: &TargetTable,
-    given: Option<&[String]>,
+    given: Option<Vec<String>>,
     query: Option<Box<Query>>,
+    with: Option<&With>,
     parameters: Option<ParamValues>,
-) -> Result<InsertSource> {
+) -> Result<(InsertSource, Option<Vec<String>>)> {
     let definition = &target.table.definition;
-    let Some(mut query) = query else { return Ok(InsertSource::Values(ValuesRows::defaults())) };
+    let Some(query) = query else { return Ok((InsertSource::Values(ValuesRows::defaults()), given)) };
     if let Some(rows) = plain_values(&query) {
-        let width = given.map_or(definition.columns.len(), <[String]>::len);
-        return Ok(InsertSource::Values(values::read(context, definition, given, width, rows, parameters).await?));
+        let given = filled(definition, given, rows.rows.first().map_or(0, |row| row.content.len()))?;
+        let into = Filled { definition, given: given.as_deref() };
+        return Ok((InsertSource::Values(values::read(context, into, rows, with, parameters).await?), given));
     }
+    let mut query = behind(with.cloned(), query);
     crate::sql::ignored::refuse_ignored(&mut query)?;
     let plan = context.bind(*query, parameters).await?.plan;
-    Converter::new(&context.state, definition, given)?.accept(plan.schema().as_arrow())?;
-    let plan = pipeline::sorted(plan, definition, given)?;
-    Ok(InsertSource::Query(context.physical_plan(plan).await?))
+    let given = filled(definition, given, plan.schema().fields().len())?;
+    Converter::new(&context.state, definition, given.as_deref())?.accept(plan.schema().as_arrow())?;
+    let plan = pipeline::sorted(plan, definition, given.as_deref())?;
+    Ok((InsertSource::Query(context.physical_plan(plan).await?), given))
+}
+
+/// The columns that rows of so many values fill: without a list of names the first ones, as in PostgreSQL.
+pub(crate) fn filled(
+    definition: &TableDefinition,
+    given: Option<Vec<String>>,
+    values: usize,
+) -> Result<Option<Vec<String>>> {
+    if given.is_some() || values == 0 || values >= definition.columns.len() {
+        return Ok(given);
+    }
+    Ok(Some(definition.columns.iter().take(values).map(|column| column.name.clone()).collect()))
 }
 
 impl InsertSource {
@@ -189,7 +237,7 @@ fn refuse_clauses(statement: &Insert) -> Result<()> {
         ignore,
         into: _,
         table: _,
-        table_alias,
+        table_alias: _,
         columns: _,
         overwrite,
         source: _,
@@ -214,7 +262,7 @@ fn refuse_clauses(statement: &Insert) -> Result<()> {
         (!optimizer_hints.is_empty(), "optimizer hints"),
         (or.is_some(), "OR …"),
         (*ignore, "IGNORE"),
-        (table_alias.is_some() || insert_alias.is_some(), "an alias"),
+        (insert_alias.is_some(), "an alias of its rows"),
         (*overwrite, "OVERWRITE"),
         (!assignments.is_empty(), "SET"),
         (partitioned.is_some() || !after_columns.is_empty(), "PARTITION"),

@@ -3,16 +3,20 @@
 //! | file | what |
 //! |---|---|
 //! | `insert`, `values`, `conflict` | INSERT, its VALUES, ON CONFLICT |
+//! | `defaults` | DEFAULT as a value |
 //! | `change/` | UPDATE and DELETE |
-//! | `merge` | MERGE |
+//! | `merge/` | MERGE |
+//! | `parts/` | statements of WITH that change records, and the one that they stand before |
 //! | `point/` | the one record that a unique key names, without planning |
 //! | `ingest/`, `pipeline` | the one way of new records into a table, by lanes |
 
 pub(crate) mod change;
 pub(crate) mod conflict;
+mod defaults;
 pub(crate) mod ingest;
 pub(crate) mod insert;
 pub(crate) mod merge;
+pub(crate) mod parts;
 pub(crate) mod pipeline;
 pub(crate) mod point;
 pub(crate) mod values;

@@ -10,9 +10,11 @@ use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{ParamValues, ScalarValue};
-use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, SelectItem, SetExpr, UnaryOperator, Value, Values};
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, Ident, SelectItem, SetExpr, UnaryOperator, Value, Values, With,
+};
 use futures::TryStreamExt;
-use gingham_storage::{SqlState, TableDefinition};
+use gingham_storage::{ColumnDefinition, SqlState, TableDefinition};
 use std::sync::Arc;
 
 /// Rows of a batch.
@@ -86,32 +88,55 @@ impl ValuesRows {
     }
 }
 
-/// Reads the rows of VALUES: literals and parameters as they are, the rest computed by a query.
+/// The columns that rows fill.
+#[derive(Clone, Copy)]
+pub(crate) struct Filled<'t> {
+    pub(crate) definition: &'t TableDefinition,
+    /// Their names; `None` for all of the table.
+    pub(crate) given: Option<&'t [String]>,
+}
+
+impl<'t> Filled<'t> {
+    fn width(self) -> usize {
+        self.given.map_or(self.definition.columns.len(), <[String]>::len)
+    }
+
+    /// The column that a position of a row fills.
+    fn column(self, position: usize) -> Option<&'t ColumnDefinition> {
+        match self.given {
+            None => self.definition.columns.get(position),
+            Some(given) => given.get(position).and_then(|name| self.definition.column(name)),
+        }
+    }
+}
+
+/// Refuses a row of another number of values than there are columns to fill.
+pub(crate) fn check_width(columns: usize, values: usize, row: Option<usize>) -> Result<()> {
+    if columns == values {
+        return Ok(());
+    }
+    let row = row.map_or("the row".to_owned(), |row| format!("row {row}"));
+    let columns = if columns == 1 { "1 column is".to_owned() } else { format!("{columns} columns are") };
+    let text = format!("{row} has {}, but {columns} to be filled", count(values, "value"));
+    Err(Error::invalid(SqlState::SyntaxError, text))
+}
+
+/// Reads the rows of VALUES: literals and parameters as they are, the rest computed by a query behind `with`.
 pub(crate) async fn read(
     context: &StatementContext,
-    definition: &TableDefinition,
-    given: Option<&[String]>,
-    width: usize,
+    into: Filled<'_>,
     rows: &Values,
+    with: Option<&With>,
     parameters: Option<ParamValues>,
 ) -> Result<ValuesRows> {
+    let width = into.width();
     let mut values = Vec::with_capacity(width * rows.rows.len());
     let mut computed: Vec<(usize, Expr)> = Vec::new();
     for (number, row) in rows.rows.iter().enumerate() {
-        if row.content.len() != width {
-            return Err(Error::invalid(
-                SqlState::SyntaxError,
-                format!(
-                    "row {} has {}, but {} to be filled",
-                    number + 1,
-                    count(row.content.len(), "value"),
-                    if width == 1 { "1 column is".to_owned() } else { format!("{width} columns are") },
-                ),
-            ));
-        }
+        check_width(width, row.content.len(), Some(number + 1))?;
         for (position, expression) in row.content.iter().enumerate() {
             let value = if is_default(expression) {
-                default_of(context, definition, given, position)?
+                default_of(context, into, position)?
             } else {
                 match literal(expression, parameters.as_ref())? {
                     Some(value) => value,
@@ -125,9 +150,9 @@ pub(crate) async fn read(
         }
     }
     for chunk in computed.chunks(COMPUTED_AT_ONCE) {
-        let results = match compute(context, chunk, parameters.clone()).await {
+        let results = match compute(context, chunk, with, parameters.clone()).await {
             Ok(results) => results,
-            Err(error) => return Err(blame(context, definition, given, width, chunk, parameters, error).await),
+            Err(error) => return Err(blame(context, into, chunk, with, parameters, error).await),
         };
         for ((position, _), value) in chunk.iter().zip(results) {
             values[*position] = value;
@@ -139,23 +164,17 @@ pub(crate) async fn read(
 /// The error of the first of several expressions that fails on its own, with its row and column.
 async fn blame(
     context: &StatementContext,
-    definition: &TableDefinition,
-    given: Option<&[String]>,
-    width: usize,
+    into: Filled<'_>,
     expressions: &[(usize, Expr)],
+    with: Option<&With>,
     parameters: Option<ParamValues>,
     all: Error,
 ) -> Error {
     for one in expressions {
-        let Err(error @ Error::InvalidInput(_)) = compute(context, std::slice::from_ref(one), parameters.clone()).await
-        else {
-            continue;
-        };
-        let (row, position) = (one.0 / width + 1, one.0 % width);
-        let column = match given {
-            None => definition.columns.get(position).map(|column| column.name.as_str()),
-            Some(given) => given.get(position).map(String::as_str),
-        };
+        let alone = compute(context, std::slice::from_ref(one), with, parameters.clone()).await;
+        let Err(error @ Error::InvalidInput(_)) = alone else { continue };
+        let (row, position) = (one.0 / into.width() + 1, one.0 % into.width());
+        let column = into.column(position).map(|column| column.name.as_str());
         return error.about(format_args!("row {row}, column '{}'", column.unwrap_or_default()));
     }
     all
@@ -171,7 +190,7 @@ pub(crate) async fn evaluate(
         return Ok(Vec::new());
     }
     let numbered: Vec<(usize, Expr)> = expressions.iter().cloned().enumerate().collect();
-    compute(context, &numbered, parameters).await
+    compute(context, &numbered, None, parameters).await
 }
 
 fn count(number: usize, noun: &str) -> String {
@@ -183,16 +202,8 @@ pub(crate) fn is_default(expression: &Expr) -> bool {
     matches!(expression, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
 
-fn default_of(
-    context: &StatementContext,
-    definition: &TableDefinition,
-    given: Option<&[String]>,
-    position: usize,
-) -> Result<ScalarValue> {
-    let column = match given {
-        None => definition.columns.get(position),
-        Some(given) => given.get(position).and_then(|name| definition.column(name)),
-    };
+fn default_of(context: &StatementContext, into: Filled<'_>, position: usize) -> Result<ScalarValue> {
+    let column = into.column(position);
     match column.and_then(|column| Some((column, column.default.as_deref()?))) {
         None => Ok(ScalarValue::Null),
         Some((column, text)) => {
@@ -232,10 +243,11 @@ fn literal(expression: &Expr, parameters: Option<&ParamValues>) -> Result<Option
     })
 }
 
-/// Computes expressions as one query without a table.
+/// Computes expressions as one query without a table, behind a WITH.
 async fn compute(
     context: &StatementContext,
     expressions: &[(usize, Expr)],
+    with: Option<&With>,
     parameters: Option<ParamValues>,
 ) -> Result<Vec<ScalarValue>> {
     let items = expressions.iter().enumerate().map(|(number, (_, expression))| SelectItem::ExprWithAlias {
@@ -248,6 +260,8 @@ async fn compute(
     };
     select.projection = items.collect();
     select.group_by = GroupByExpr::Expressions(vec![], vec![]);
+    query.with = with.cloned();
+    crate::sql::ignored::refuse_ignored(&mut query)?;
     // EXPLAIN is of what is done with the values.
     let context = context.not_explained();
     let plan = context.bind(query, parameters).await?.plan;

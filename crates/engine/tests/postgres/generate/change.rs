@@ -51,10 +51,15 @@ impl<'w> Maker<'w> {
         Target { table, tree, source: Source { alias, schema, columns: table.columns.clone() } }
     }
 
-    fn insert(&mut self, table: &'w Table) -> Tree {
+    pub(super) fn insert(&mut self, table: &'w Table) -> Tree {
         let target = self.target(table);
         let mut columns: Vec<usize> = (0..table.columns.len()).collect();
         let listed = self.random.chance(60);
+        let is_keyed = |column: &usize| table.key == Some(*column);
+        if !listed && columns.len() > 1 && self.may("rows of fewer values", 15) && !columns.last().is_some_and(is_keyed)
+        {
+            columns.pop();
+        }
         if listed {
             for at in (1..columns.len()).rev() {
                 let other = self.below(at + 1);
@@ -82,12 +87,13 @@ impl<'w> Maker<'w> {
     }
 
     /// `VALUES …` with keys that no row has, for a column where two must not meet.
-    fn inserted_rows(&mut self, kinds: &[Type], key: Option<usize>) -> Tree {
+    pub(super) fn inserted_rows(&mut self, kinds: &[Type], key: Option<usize>) -> Tree {
         let scope: Scope = vec![Level::default()];
         let mut rows = Vec::new();
         for number in 0..self.random.between(1, 3) {
             let cell = |maker: &mut Self, (column, kind): (usize, &Type)| match key {
                 Some(key) if key == column => Tree::value(*kind, parts![(number + NEW_KEYS).to_string()]),
+                _ if key.is_some() && maker.may("default values", 8) => Tree::from("DEFAULT"),
                 _ => {
                     let size = usize::from(maker.may("subqueries in values", 15));
                     maker.value(*kind, &scope, size)
@@ -162,7 +168,11 @@ impl<'w> Maker<'w> {
         let mut items = Vec::new();
         for column in columns {
             let (name, kind) = &table.columns[column];
-            items.push(Tree::other(parts![format!("{name} = "), self.value(*kind, scope, 2)]));
+            let value = match table.key != Some(column) && self.may("default values", 6) {
+                true => Tree::from("DEFAULT"),
+                false => self.value(*kind, scope, 2),
+            };
+            items.push(Tree::other(parts![format!("{name} = "), value]));
         }
         Tree::list(", ", items)
     }
@@ -214,7 +224,7 @@ impl<'w> Maker<'w> {
         Some(Tree::Solid(parts![format!("{first} = {second}")]))
     }
 
-    fn update(&mut self, table: &'w Table) -> Tree {
+    pub(super) fn update(&mut self, table: &'w Table) -> Tree {
         let target = self.target(table);
         if self.may("update from", 30)
             && let Some((tree, source, key)) = self.unique_source(&target)
@@ -252,7 +262,7 @@ impl<'w> Maker<'w> {
         Tree::other(parts!["UPDATE ", target.tree, " SET ", set, conditions, returning])
     }
 
-    fn delete(&mut self, table: &'w Table) -> Tree {
+    pub(super) fn delete(&mut self, table: &'w Table) -> Tree {
         let target = self.target(table);
         let level = Level::of(std::slice::from_ref(&target.source), &target.source.columns);
         if !self.may("delete using", 35) {

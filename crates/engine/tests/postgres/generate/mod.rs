@@ -11,13 +11,16 @@
 //! | `select`, `group`, `query` | queries, WITH, set operations, ORDER BY |
 //! | `recursive` | WITH RECURSIVE |
 //! | `change`, `merge` | INSERT, UPDATE, DELETE, MERGE |
+//! | `parts` | WITH that changes records |
 
 mod change;
+mod clauses;
 mod condition;
 mod features;
 mod from;
 mod group;
 mod merge;
+mod parts;
 mod query;
 mod recursive;
 mod scope;
@@ -107,6 +110,10 @@ impl<'w> Maker<'w> {
 
     /// A statement.
     pub fn statement(mut self) -> Statement {
+        if self.may("changes in with", 4) {
+            let (tree, shown) = self.changes_in_with();
+            return Statement { tree, changes: Some(shown), features: self.used };
+        }
         if self.random.chance(22)
             && let Some((tree, shown)) = self.change()
         {

@@ -285,6 +285,10 @@ impl Builder {
         if !self.range(value).is_short() {
             return Err(Error::Unsupported("an integer of more than 64 bits as a float".to_owned()));
         }
+        // A quotient of two numbers that floats have exactly is rounded once.
+        if digits > 0 && (self.range(value).magnitude() > 1 << 53 || digits > float::EXACT_POWERS) {
+            return Err(Error::Unsupported("a decimal of more digits than a float has".to_owned()));
+        }
         let end = |end: i128| float::of_scaled(end as i64, digits);
         Ok(self.push(Operation::ToFloat(value, digits), Limits::new(end(min), end(max))))
     }

@@ -5,8 +5,8 @@ use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::query_of;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, Expr, Ident, ObjectName, Query, SelectItem, SetExpr, TableAlias, TableAliasColumnDef,
-    TableFactor,
+    Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query,
+    SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor,
 };
 use gingham_storage::SqlState;
 
@@ -48,6 +48,15 @@ fn values(target: &AssignmentTarget, columns: &[Ident], value: Expr) -> Result<V
         Expr::Tuple(values) => Err(wrong(values.len())),
         Expr::Nested(inner) if columns.len() == 1 => Ok(vec![*inner]),
         Expr::Nested(inner) => values(target, columns, *inner),
+        Expr::Function(row) if row.name.to_string().eq_ignore_ascii_case("row") => {
+            let FunctionArguments::List(list) = row.args else { return Err(wrong(0)) };
+            let given = list.args.into_iter().map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Ok(value),
+                other => Err(unsupported(format!("SET {target} = ROW(… {other} …)"))),
+            });
+            let given = given.collect::<Result<Vec<Expr>>>()?;
+            if given.len() == columns.len() { Ok(given) } else { Err(wrong(given.len())) }
+        }
         Expr::Subquery(query) => {
             if let SetExpr::Select(select) = query.body.as_ref()
                 && select.projection.iter().all(is_one_value)

@@ -48,7 +48,7 @@ pub(super) fn known_as(table: &TableFactor) -> Vec<Ident> {
 }
 
 /// The rows of a table with the columns of `batch` from position `first` on behind their own.
-pub(super) fn with_columns(rows: &RecordBatch, batch: &RecordBatch, first: usize) -> Result<RecordBatch> {
+pub(crate) fn with_columns(rows: &RecordBatch, batch: &RecordBatch, first: usize) -> Result<RecordBatch> {
     let others = batch.schema();
     let fields = others.fields()[first..].iter().enumerate().map(|(number, field)| beside(number, field));
     let fields: Vec<FieldRef> = rows.schema().fields().iter().cloned().chain(fields).collect();

@@ -5,17 +5,16 @@ use crate::bind::{Beside, Instead};
 use crate::session::{StatementContext, TargetTable, blocking};
 use crate::sql::names::column_name;
 use crate::statements::dml::change::beside::known_as;
-use crate::statements::dml::change::plan::refuse_volatile;
+use crate::statements::dml::change::held::{HeldRows, lock};
 use crate::statements::dml::change::returning::select;
 use crate::statements::dml::change::{RecordChange, beside};
+use crate::statements::dml::defaults::value_of;
 use crate::statements::dml::ingest::Converter;
 use crate::statements::dml::{insert, pipeline};
 use crate::{Error, Result};
-use arrow::array::{AsArray, BooleanArray, RecordBatch};
-use arrow::compute::filter_record_batch;
+use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Field, Int64Type, Schema};
 use datafusion::common::ParamValues;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, Query, SelectItem, SetExpr};
 use gingham_storage::lmdb::RecordId;
@@ -23,7 +22,7 @@ use gingham_storage::scan::batch_bytes;
 use gingham_storage::write::{NewValues, RowChange as Changed, TableWriter, WrittenRows};
 use gingham_storage::{ColumnDefinition, ColumnId, SqlState, TableDefinition};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The records of a table that are to be changed.
 pub(crate) struct FoundRecords {
@@ -43,21 +42,6 @@ pub(crate) enum New {
     Rows(WrittenRows),
     /// The columns `read` of the records `ids`, of a table in heap pages.
     InPlace { read: Arc<TableDefinition>, ids: Vec<RecordId>, batches: Vec<RecordBatch> },
-}
-
-/// What a query gave, and what it takes of the memory limit.
-pub(crate) struct HeldRows {
-    ids: Vec<u64>,
-    /// Old values of the columns that are referred to.
-    referred: Vec<RecordBatch>,
-    /// New values, where they are not written at once.
-    batches: Vec<RecordBatch>,
-    /// Whole rows for RETURNING, with the columns of the tables beside the one that changes.
-    returned: Vec<RecordBatch>,
-    /// These tables.
-    beside: Vec<Beside>,
-    reservation: MemoryReservation,
-    others: Vec<MemoryReservation>,
 }
 
 impl FoundRecords {
@@ -85,18 +69,29 @@ impl FoundRecords {
         returned: Vec<RecordBatch>,
     ) -> Result<Self> {
         let mut held = HeldRows::new(context, "insert");
-        held.reservation.try_grow(returned.iter().map(batch_bytes).sum())?;
-        held.returned = returned;
+        held.keep_returned(returned)?;
         let referred = referred_columns(context, target);
         Ok(Self { change: Changed::default(), new, referred, records, held })
     }
 
-    /// Refuses a change that takes a record twice.
-    pub(crate) fn require_once(&self, target: &TargetTable, verb: &str) -> Result<()> {
-        if self.change.ids.is_sorted_by(|a, b| a < b) {
-            return Ok(());
-        }
-        Err(taken_twice(target, verb, SEVERAL))
+    /// What a MERGE has found, and the tables beside its target; `None` where it takes a record twice.
+    pub(crate) fn merged(mut held: HeldRows, new: New, referred: Vec<ColumnId>, beside: Vec<Beside>) -> Option<Self> {
+        held.beside = beside;
+        let mut ids = std::mem::take(&mut held.ids);
+        ids.sort();
+        let change = Changed { ids, referred: std::mem::take(&mut held.referred), ..Changed::default() };
+        let (records, is_once) = (held.records, change.ids.is_sorted_by(|a, b| a < b));
+        is_once.then_some(Self { change, new, referred, records, held })
+    }
+
+    /// Whether no new record comes in the place of those that go.
+    pub(super) fn is_without_new(&self) -> bool {
+        matches!(&self.new, New::Rows(rows) if rows.rows == 0)
+    }
+
+    /// The ids of the records that it changes.
+    pub(crate) fn ids(&self) -> &[u64] {
+        &self.change.ids
     }
 
     /// The rows that RETURNING is about, and the tables beside the one that changes whose columns they have too.
@@ -140,9 +135,6 @@ async fn read(
     let instead = std::iter::once(table).chain(change.excluded.clone().map(Instead::Rows)).collect();
     let bound = context.bind_instead(*query, instead, change.verb, parameters).await?;
     let (plan, tables) = (bound.plan, bound.beside);
-    if change.repeated {
-        refuse_volatile(&plan)?;
-    }
     reading.accept(&plan)?;
     let physical = context.physical_plan(plan).await?;
     let held = Arc::new(Mutex::new(HeldRows::new(context, change.verb)));
@@ -155,10 +147,10 @@ async fn read(
         held.beside = tables;
     }
     if reading.alone {
-        return write_alone(context, target, change, reading, held).await;
+        return write_alone(context, target, reading, held).await;
     }
     let columns = reading.changed();
-    let (read, returning) = (Arc::clone(&reading.read), reading.returning);
+    let read = Arc::clone(&reading.read);
     let new = match reading.writer {
         Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
         None => {
@@ -166,21 +158,11 @@ async fn read(
             New::InPlace { read, ids, batches }
         }
     };
-    let met = if returning { held.ids.clone() } else { Vec::new() };
     let mut ids = std::mem::take(&mut held.ids);
     // Batches of ascending ids: a sort that merges runs is done soon.
     ids.sort();
-    let rows = ids.len();
-    ids.dedup();
-    if ids.len() < rows {
-        // A DELETE alone may meet a record several times.
-        if change.replaces || !change.assignments.is_empty() {
-            return Err({
-                let why = if change.excluded.is_some() { EQUAL_KEYS } else { SEVERAL };
-                taken_twice(target, change.verb, why)
-            });
-        }
-        held.return_once(&met)?;
+    if !ids.is_sorted_by(|a, b| a < b) {
+        return Err(taken_twice(target, change.verb, EQUAL_KEYS));
     }
     let records = ids.len() as u64;
     let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns, ..Changed::default() };
@@ -191,7 +173,6 @@ async fn read(
 async fn write_alone(
     context: &StatementContext,
     target: &TargetTable,
-    change: &RecordChange,
     reading: ReadColumns,
     mut held: HeldRows,
 ) -> Result<FoundRecords> {
@@ -213,23 +194,29 @@ async fn write_alone(
         }
         Ok(Some(store.write_values(&table, &values, threads, &|| !cancel.is_cancelled())?))
     });
-    let written = written.await?.ok_or_else(|| {
-        let why = if change.excluded.is_some() { EQUAL_KEYS } else { SEVERAL };
-        taken_twice(target, change.verb, why)
-    })?;
+    let written = written.await?.ok_or_else(|| Error::Internal("a record was read twice".into()))?;
     let change = Changed { ids: written.ids, columns: Some(columns), ..Changed::default() };
     Ok(FoundRecords { change, new: New::Rows(written.rows), referred, records, held })
 }
 
-/// Why UPDATE and MERGE find a record twice.
-const SEVERAL: &str = "several rows match one of its rows; make the condition choose one of them";
+/// Why MERGE finds a record twice.
+pub(crate) const SEVERAL: &str = "several rows match one of its rows; make the condition choose one of them";
 
 /// Why ON CONFLICT does.
 const EQUAL_KEYS: &str = "two of the new rows have the same key, and each would change the record that has it";
 
-fn taken_twice(target: &TargetTable, verb: &str, why: &str) -> Error {
+pub(crate) fn taken_twice(target: &TargetTable, verb: &str, why: &str) -> Error {
     let table = &target.table.definition.name;
     Error::invalid(SqlState::CardinalityViolation, format!("{verb} of table '{table}': {why}"))
+}
+
+/// A name for the ids of a table's records that a query over it does not have.
+pub(crate) fn record_id(query: &Query, definition: &TableDefinition) -> String {
+    let (mut id, text) = ("record id".to_owned(), query.to_string());
+    while text.contains(&id) || definition.column(&id).is_some() {
+        id.push('_');
+    }
+    id
 }
 
 /// The columns of a table that others refer to, in the statement's snapshot.
@@ -237,35 +224,6 @@ pub(crate) fn referred_columns(context: &StatementContext, target: &TargetTable)
     let kept = Arc::ptr_eq(&target.store, &context.session.engine.store);
     let snapshot = context.temp.as_ref().filter(|_| !kept).unwrap_or(&context.snapshot);
     snapshot.referred_columns(target.table.definition.id)
-}
-
-impl HeldRows {
-    fn new(context: &StatementContext, verb: &str) -> Self {
-        let reservation = MemoryConsumer::new(format!("records to {verb}")).register(context.task().memory_pool());
-        Self {
-            ids: Vec::new(),
-            referred: Vec::new(),
-            batches: Vec::new(),
-            returned: Vec::new(),
-            beside: Vec::new(),
-            reservation,
-            others: Vec::new(),
-        }
-    }
-}
-
-impl HeldRows {
-    /// Leaves of the rows for RETURNING, which are those of the records `met`, one for each record.
-    fn return_once(&mut self, met: &[u64]) -> Result<()> {
-        let (mut seen, mut rest) = (HashSet::new(), met);
-        for batch in &mut self.returned {
-            let (own, others) = rest.split_at(batch.num_rows());
-            let first: BooleanArray = own.iter().map(|id| Some(seen.insert(*id))).collect();
-            *batch = filter_record_batch(batch, &first)?;
-            rest = others;
-        }
-        Ok(())
-    }
 }
 
 /// What a query reads of the records: new values, then old ones, then the ids, then the columns of other tables.
@@ -285,6 +243,10 @@ struct ReadColumns {
     returning: bool,
     /// RETURNING sees the columns of other tables: those behind the ids.
     beside: bool,
+    /// A record that several rows match is taken with the first of them that comes, as PostgreSQL does.
+    takes_first: bool,
+    /// Records that other parts of the statement change.
+    before: Option<Arc<HashSet<u64>>>,
     /// The columns that the assignments name, in their order.
     assigned: Vec<String>,
 }
@@ -323,9 +285,10 @@ impl ReadColumns {
         let referred = (0..old.len()).filter(|at| referred.contains(&old[*at].id)).collect();
         let writer = if in_place || alone { None } else { Some(target.store.table_writer(&target.table)?) };
         let is_joined = change.from.len() > 1 || change.from.iter().any(|from| !from.joins.is_empty());
-        let beside = returning && is_joined && change.excluded.is_none();
-        let (read, assigned) = (Arc::new(read), names);
-        Ok(Self { read, converter, alone, writer, old, referred, returning, beside, assigned })
+        let takes_first = is_joined && change.excluded.is_none();
+        let beside = returning && takes_first;
+        let (read, assigned, before) = (Arc::new(read), names, change.before.clone());
+        Ok(Self { read, converter, alone, writer, old, referred, returning, beside, takes_first, before, assigned })
     }
 
     /// The columns that change; `None` for DELETE.
@@ -345,24 +308,22 @@ impl ReadColumns {
         let new = self.read.columns.iter().map(|column| {
             let mut given = self.assigned.iter().zip(&change.assignments);
             let given = given.find(|(name, _)| **name == column.name).map(|(_, (_, value))| value.clone());
-            item(given.unwrap_or_else(|| of_table(&column.name)), &column.name)
+            Ok(item(given.map_or_else(|| Ok(of_table(&column.name)), |value| value_of(value, column))?, &column.name))
         });
+        let new = new.collect::<Result<Vec<_>>>()?;
         let mut prefix = "old ".to_owned();
         while self.read.columns.iter().any(|column| column.name.starts_with(&prefix)) {
             prefix.push('_');
         }
         let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("{prefix}{}", column.name)));
-        let mut items: Vec<SelectItem> = new.chain(old).collect();
+        let mut items: Vec<SelectItem> = new.into_iter().chain(old).collect();
         let mut query = select(change.from.clone(), items.clone())?;
         if let SetExpr::Select(select) = &mut *query.body {
             select.selection = change.condition.clone();
         }
         query.with.clone_from(&change.with);
         crate::sql::ignored::refuse_ignored(&mut query)?;
-        let (mut id, text) = ("record id".to_owned(), query.to_string());
-        while text.contains(&id) || target.table.definition.column(&id).is_some() {
-            id.push('_');
-        }
+        let id = record_id(&query, &target.table.definition);
         if let SetExpr::Select(select) = &mut *query.body {
             items.push(SelectItem::UnnamedExpr(of_table(&id)));
             items.extend(beside::items(&change.from).into_iter().filter(|_| self.beside));
@@ -382,6 +343,7 @@ impl ReadColumns {
     fn take(&self, lane: usize, batch: &RecordBatch, held: &Mutex<HeldRows>) -> Result<()> {
         let new = self.read.columns.len();
         let at = new + self.old.len();
+        let batch = &lock(held).wanted(batch, at, self.takes_first, self.before.as_deref())?;
         let ids = batch.column(at).as_primitive::<Int64Type>();
         let converted = match &self.converter {
             Some(converter) => Some(converter.convert(&batch.project(&(0..new).collect::<Vec<_>>())?)?),
@@ -432,8 +394,4 @@ impl ReadColumns {
         let (fields, arrays): (Vec<_>, Vec<_>) = places.map(column).unzip();
         Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
     }
-}
-
-fn lock(held: &Mutex<HeldRows>) -> MutexGuard<'_, HeldRows> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
