@@ -52,7 +52,7 @@ impl Beside {
     /// What MERGE has done with each row.
     pub(crate) fn merge_action() -> Self {
         let (table, name) = MERGE_ACTION;
-        let columns = vec![Named { name: name.to_owned(), column: Column::new_unqualified(name) }];
+        let columns = vec![Named { name: name.to_owned(), other: None, column: Column::new_unqualified(name) }];
         let relation = FromRelation { name: Some(table.to_owned()), columns, ..FromRelation::default() };
         Self { relation, fields: vec![Arc::new(Field::new(name, DataType::Utf8, true))] }
     }

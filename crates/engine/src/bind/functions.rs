@@ -71,14 +71,6 @@ impl Binder<'_> {
             let from = self.rows_of(files, &TableReference::bare(function))?;
             return aliased(self.numbered_rows(from, shown)?, shown.alias);
         }
-        if function == "unnest" {
-            let array = |argument: &FunctionArg| match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) => Ok(array.clone()),
-                other => Err(error::unsupported(format!("argument {other} of unnest in FROM"))),
-            };
-            let arrays = arguments.iter().map(array).collect::<Result<Vec<Expr>>>()?;
-            return self.unnested_rows(&arrays, alias, member);
-        }
         let scope = NameScope::empty();
         let empty = DFSchema::empty();
         // It may look at what stands before it.
@@ -277,7 +269,7 @@ impl Binder<'_> {
             return Err(Error::Internal("a row's number is a column".into()));
         };
         let number = cast(Planned::Column(number), DataType::Int64).alias(self.names.fresh(ORDINALITY));
-        let named = Named { name: ORDINALITY.to_owned(), column: column_of(&number) };
+        let named = Named { name: ORDINALITY.to_owned(), other: None, column: column_of(&number) };
         columns.push(number);
         let plan = self.project(plan, columns)?;
         if let Some(relation) = scope.relations.first_mut() {
@@ -302,7 +294,7 @@ fn valued(mut from: From, function: &str, shown: Shown<'_>) -> Result<From> {
         relation.is_value = relation.columns.len() == 1;
         if let Some(first) = relation.columns.first_mut() {
             if SERIES_FUNCTIONS.contains(&function) {
-                relation.others.push(Named { name: "value".into(), column: first.column.clone() });
+                relation.others.push(Named { name: "value".into(), other: None, column: first.column.clone() });
             }
             first.name = shown.alias.map_or_else(|| function.to_owned(), |alias| fold(&alias.name));
         }

@@ -59,10 +59,8 @@ fn compared(left: &mut Expr, operator: &BinaryOperator, right: &mut Expr, is_any
         BinaryOperator::LtEq => "<=",
         BinaryOperator::Gt => ">",
         BinaryOperator::GtEq => ">=",
-        other => {
-            let name = if is_any { "ANY" } else { "ALL" };
-            return Err(Error::Unsupported(format!("not supported: {other} with {name} of an array")));
-        }
+        // LIKE and its kin.
+        _ => return Ok(None),
     };
     let negated = match (operator, is_any) {
         (BinaryOperator::Eq, true) => Some(false),

@@ -96,7 +96,6 @@ const NAMES: &[(&str, &str)] = &[
     ("every(a > 1)", "every"),
     ("current_date", "current_date"),
     ("current_timestamp", "current_timestamp"),
-    ("localtimestamp", "localtimestamp"),
     ("now()", "now"),
     ("b COLLATE \"C\"", "b"),
     ("1e3", "?column?"),

@@ -7,7 +7,6 @@ use crate::session::pg_catalog::definitions::{constraint_text, constraints, inde
 use crate::session::pg_catalog::relations::{Kind, Relations, Seen};
 use crate::session::pg_catalog::rows;
 use crate::session::state::CATALOG;
-use gingham_storage::DEFAULT_SCHEMA;
 use gingham_storage::snapshot::TableSnapshot;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

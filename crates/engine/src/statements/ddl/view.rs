@@ -1,8 +1,8 @@
 //! CREATE VIEW: planned, so that a wrong one is refused, and stored as text.
 
 use crate::session::{Outcome, StatementContext, names_schema};
-use crate::sql::clauses::as_written;
 use crate::settings::ColumnNames;
+use crate::sql::clauses::as_written;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::{create, view_names};
