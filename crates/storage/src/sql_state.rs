@@ -57,6 +57,8 @@ states! {
     ReservedName = "42939",
     /// A value of another type than its place takes.
     DatatypeMismatch = "42804",
+    /// A value for a column whose values are generated.
+    GeneratedAlways = "428C9",
     /// A view where a table is wanted, and the like.
     WrongObjectType = "42809",
     /// A column that is not there.
@@ -153,6 +155,8 @@ states! {
     InvalidRowCountInLimit = "2201W",
     /// OFFSET by fewer rows than none.
     InvalidRowCountInOffset = "2201X",
+    /// A sequence that has no further value.
+    SequenceGeneratorLimitExceeded = "2200H",
     /// A place that a value does not have.
     ArraySubscriptError = "2202E",
     /// A text that is no value of the type.

@@ -13,6 +13,7 @@
 //! | `like` | patterns of LIKE that end too early, have another escape, or are several |
 //! | `regular` | regular expressions, regexp_replace |
 //! | `sampled` | which records TABLESAMPLE gives |
+//! | `sequences` | nextval and its kin |
 //! | `similar` | patterns of SIMILAR TO |
 //! | `substring` | what of a text a pattern finds |
 //! | `version` | version() |
@@ -28,6 +29,7 @@ mod numbers;
 mod quoting;
 pub(crate) mod regular;
 pub(crate) mod sampled;
+mod sequences;
 mod similar;
 mod substring;
 mod version;
@@ -81,7 +83,8 @@ pub(crate) fn is_internal(name: &str) -> bool {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    let mut all = vec![
+    let mut all = sequences::all();
+    all.extend([
         numbers::power(),
         numbers::sign(),
         like::like_escape(),
@@ -94,7 +97,7 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         version::version(),
         fixed::to_char(),
         fixed::to_varchar(),
-    ];
+    ]);
     all.extend(catalog::all().into_iter().chain(arrays::all()).chain(quoting::all()));
     all
 }

@@ -6,7 +6,7 @@ use crate::session::information_schema::InformationSchema;
 use crate::session::pg_catalog::Seen;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{ReadSet, Session, StatementTables, did_you_mean, information_schema};
-use crate::session::{external_files, pg_catalog, system_tables};
+use crate::session::{external_files, pg_catalog, sequences, system_tables};
 use crate::settings::{ClientSettings, ColumnNames, Settings};
 use crate::sql::literals::make_plannable;
 use crate::statements::{limit_depth, query_of_view};
@@ -287,10 +287,13 @@ impl Visible {
         if let Some(table) = snapshot.table(name)? {
             return Ok(Some(Looked::Known(KnownRelation::Table { table: Arc::clone(table), is_temporary })));
         }
-        match snapshot.views.get(name) {
-            Some(view) => Ok(Some(Looked::View(Box::new(self.found_view(view, is_temporary)?)))),
-            None => Ok(None),
+        if let Some(view) = snapshot.views.get(name) {
+            return Ok(Some(Looked::View(Box::new(self.found_view(view, is_temporary)?))));
         }
+        let Some(sequence) = snapshot.sequences.get(name) else { return Ok(None) };
+        let temp = self.session.existing_temp_store().filter(|_| is_temporary);
+        let provider = sequences::table(sequence, temp.unwrap_or(&self.session.engine.store))?;
+        Ok(Some(Looked::Known(KnownRelation::Other(provider))))
     }
 
     /// A view as it is found: one of the database sees no tables of the session.

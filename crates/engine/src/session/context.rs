@@ -7,8 +7,8 @@ use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
 use crate::session::pg_catalog::StatementNames;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{
-    CancelToken, Explaining, Notice, PlanNotes, PlanningTimes, ReadSet, Session, Settings, Severity, StatementTables,
-    Stopwatch, Use,
+    CancelToken, Explaining, Notice, PlanNotes, PlanningTimes, ReadSet, SequenceAccess, Session, Settings, Severity,
+    StatementTables, Stopwatch, Use,
 };
 use crate::session::{Until, Writing, progress};
 use crate::settings::ClientSettings;
@@ -145,7 +145,13 @@ impl StatementContext {
         .noting(read_set.clone());
         let names = StatementNames::new(catalogs.visible().seen(), &cancel);
         let own = Settings::of(state.config_options());
-        let settings = Settings { fallbacks: Arc::default(), catalog: Some(Arc::downgrade(&names) as _), ..own };
+        let sequences = SequenceAccess::new(&session, transaction.as_ref(), own.write_options());
+        let settings = Settings {
+            fallbacks: Arc::default(),
+            catalog: Some(Arc::downgrade(&names) as _),
+            sequences: Some(Arc::new(sequences)),
+            ..own
+        };
         state.config_mut().options_mut().extensions.insert(settings);
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         state.mark_start_execution();
@@ -260,7 +266,23 @@ impl StatementContext {
     /// This statement as one that is explained.
     pub(crate) fn explained(&self, until: Until) -> (Self, Arc<Explaining>) {
         let explaining = Arc::new(Explaining::new(until, self.state.runtime_env()));
-        (Self { explaining: Some(Arc::clone(&explaining)), ..self.clone() }, explaining)
+        let mut own = Self { explaining: Some(Arc::clone(&explaining)), ..self.clone() };
+        if own.is_planned_only() {
+            own.state = Arc::new(self.without_sequences());
+        }
+        (own, explaining)
+    }
+
+    /// The state of a statement that is not run, which takes no values of sequences.
+    fn without_sequences(&self) -> SessionState {
+        let mut state = (*self.state).clone();
+        let settings = self.settings();
+        let sequences = settings.sequences.as_ref().map(|access| Arc::new(access.planned()));
+        state.config_mut().options_mut().extensions.insert(Settings { sequences, ..settings });
+        let start = state.execution_props().query_execution_start_time;
+        state.mark_start_execution();
+        state.execution_props_mut().query_execution_start_time = start;
+        state
     }
 
     /// This statement as one that is not explained: a part of it that is computed first.
@@ -347,7 +369,7 @@ impl StatementContext {
     }
 
     /// Where the table is looked for that a reference means: among TEMP tables first, but only when it names no schema.
-    fn places(&self, reference: &TableReference) -> impl Iterator<Item = (&Arc<Snapshot>, &Arc<Store>)> {
+    pub(super) fn places(&self, reference: &TableReference) -> impl Iterator<Item = (&Arc<Snapshot>, &Arc<Store>)> {
         let temp = self.temp.as_ref().zip(self.session.existing_temp_store()).filter(|_| !names_schema(reference));
         temp.into_iter().chain([(&self.snapshot, &self.session.engine.store)])
     }

@@ -6,6 +6,7 @@
 //! | `engine` | what all sessions of a database share: store, memory, threads |
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
+//! | `object_tables` | comments and sequences as tables |
 //! | `system_tables` | what each table is and how it is stored, open transactions, fallbacks |
 //! | `external_files` | files that a query reads in place |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
@@ -17,6 +18,7 @@
 //! | `run`, `result` | running a statement on the database's threads, and its rows |
 //! | `settings/` | SET, RESET and SHOW |
 //! | `cursors` | queries whose rows are fetched in portions |
+//! | `sequences` | how a statement asks sequences for values |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel`, `progress` | cancelling, and how far a statement is |
 //! | `explaining` | what EXPLAIN sees of a statement |
@@ -33,11 +35,13 @@ pub(crate) mod external_files;
 mod information_schema;
 mod memory;
 mod notices;
+mod object_tables;
 mod pg_catalog;
 mod plans;
 pub(crate) mod progress;
 mod result;
 mod run;
+mod sequences;
 mod settings;
 mod state;
 mod statement_tables;
@@ -59,6 +63,7 @@ pub use notices::{Notice, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Beginning, Started, finished, finished_change, start, start_in, start_kept};
+pub(crate) use sequences::{SequenceAccess, SequenceReference, SequenceValues, names_in};
 pub(crate) use settings::{GivenBack, SettingChange, SettingChanges, ShownSetting};
 pub(crate) use state::BARE_NAMES;
 pub use statement_tables::StatementTables;
@@ -70,7 +75,7 @@ pub(crate) use transaction::{ReadSet, SessionTransaction, Slot, Use, Writing};
 use crate::Result;
 use crate::files::Rejects;
 use crate::recording::Recording;
-use crate::statements::Statement;
+use crate::statements::{EndingTables, Statement};
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::prelude::SessionConfig;
@@ -81,6 +86,9 @@ use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+
+/// The first number of TEMP tables and sequences, which no database has so many of.
+const FIRST_TEMP_NUMBER: u64 = 1 << 28;
 
 /// What the clones of a connection share.
 pub(crate) struct Session {
@@ -106,6 +114,10 @@ pub(crate) struct Session {
     stand_in: OnceLock<TableStandIn>,
     /// Records of files that the last statement passed over which was to ignore errors.
     pub(crate) rejects: Rejects,
+    /// What the session has got of sequences.
+    pub(crate) sequence_values: SequenceValues,
+    /// TEMP tables that change when a transaction ends.
+    pub(crate) ending_tables: EndingTables,
     /// What statements say besides their results.
     pub(crate) notices: Notices,
     /// Queries whose rows are fetched in portions.
@@ -159,6 +171,8 @@ impl Session {
             records: AtomicBool::new(false),
             stand_in: OnceLock::new(),
             rejects,
+            sequence_values: SequenceValues::default(),
+            ending_tables: EndingTables::default(),
             notices,
             cursors: Cursors::default(),
         })
@@ -267,6 +281,8 @@ impl Session {
             return Ok(Arc::clone(store));
         }
         let store = Store::scratch(Arc::clone(&self.engine.budget))?;
+        // So that a number means one thing of this session's.
+        store.write(|transaction| transaction.skip_numbers(FIRST_TEMP_NUMBER))?;
         Ok(Arc::clone(self.temp.get_or_init(|| store)))
     }
 

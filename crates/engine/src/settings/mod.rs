@@ -20,6 +20,7 @@ pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 pub(crate) use parse::switch;
 
 use crate::postgres::CatalogNames;
+use crate::session::SequenceAccess;
 use crate::settings::parse::{
     parse_bytes, parse_column_names, parse_delta_rows, parse_durability, parse_execution, parse_explain_width,
     parse_io, parse_io_depth, parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
@@ -100,6 +101,8 @@ pub(crate) struct Settings {
     pub(crate) notes: Option<Arc<PlanNotes>>,
     /// The operators that the statement's plans leave to DataFusion; no setting.
     pub(crate) fallbacks: Arc<PlanFallbacks>,
+    /// How the statement's functions reach sequences; no setting.
+    pub(crate) sequences: Option<Arc<SequenceAccess>>,
 }
 
 /// The machine that plans and choices about pipelines go by.
@@ -221,6 +224,7 @@ impl Settings {
             catalog: None,
             notes: None,
             fallbacks: Arc::default(),
+            sequences: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
 use crate::sql::headings::Heading;
+use crate::sql::sequence_calls::without_class;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::sql::{arrays, operators, postgres};
 use crate::{Error, Result};
@@ -50,6 +51,7 @@ impl Visit for Literals {
 
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         operators::give_signs(expression);
+        without_class(expression);
         Ok(())
     }
 

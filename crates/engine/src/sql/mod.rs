@@ -12,23 +12,27 @@
 //! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
-//! | `alter_design`, `copy`, `explain`, `summarize` | statements that the parser does not know |
+//! | `definitions`, `alter_table` | clauses of CREATE TABLE and ALTER TABLE that the parser does not know |
+//! | `alter_design`, `copy`, `define`, `explain`, `summarize` | statements that the parser does not know |
 //! | `session/` | statements about the session: SET, BEGIN, cursors |
 //! | `headings` | what columns of a result are called |
 //! | `names`, `quoted` | identifiers as names, and names as identifiers |
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
-//! | `precedence`, `untyped`, `into`, `operators`, `forms`, `literals` | corrections of what is parsed |
+//! | `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
 //! | `postgres`, `arrays`, `array_queries` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
 pub(crate) mod alter_design;
+mod alter_table;
 pub(crate) mod array_queries;
 pub(crate) mod arrays;
 pub(crate) mod clauses;
 pub(crate) mod column_types;
 pub(crate) mod copy;
+pub(crate) mod define;
+pub(crate) mod definitions;
 pub(crate) mod depth;
 pub(crate) mod dialect;
 pub(crate) mod explain;
@@ -49,6 +53,7 @@ pub(crate) mod postgres;
 pub(crate) mod precedence;
 pub(crate) mod quoted;
 pub(crate) mod refuse;
+mod sequence_calls;
 pub(crate) mod session;
 pub(crate) mod split;
 pub(crate) mod splitter;

@@ -12,7 +12,6 @@ const NEVER: &[(&str, &str)] = &[
     ("CALL", ""),
     ("CHECKPOINT", "; every commit is durable when it returns"),
     ("CLUSTER", "; WITH (sort_by = '…') keeps a table sorted"),
-    ("COMMENT", ""),
     ("COPY INTO", "; use COPY t FROM 'file'"),
     ("DENY", ""),
     ("DETACH", ""),
@@ -68,10 +67,14 @@ const OBJECTS: &[(&str, &[&str])] = &[
             "SCHEMA",
             "INDEX",
             "UNIQUE INDEX",
+            "TRANSIENT TABLE",
+            "SEQUENCE",
+            "TEMP SEQUENCE",
+            "TEMPORARY SEQUENCE",
         ],
     ),
-    ("DROP", &["TABLE", "VIEW", "SCHEMA", "INDEX"]),
-    ("ALTER", &["TABLE"]),
+    ("DROP", &["TABLE", "VIEW", "SCHEMA", "INDEX", "SEQUENCE"]),
+    ("ALTER", &["TABLE", "VIEW", "INDEX", "SCHEMA", "SEQUENCE"]),
 ];
 
 /// Words that name what CREATE, DROP or ALTER is about; those before them are modifiers.

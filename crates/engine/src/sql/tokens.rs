@@ -9,6 +9,7 @@ use crate::Result;
 use crate::sql::adjacent::join_texts;
 use crate::sql::clauses;
 use crate::sql::clauses::Ties;
+use crate::sql::definitions;
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters;
 use crate::sql::parameters::ParameterNames;
@@ -52,6 +53,7 @@ impl Tokens {
 
     fn read(mut tokens: Vec<TokenWithSpan>) -> Result<Self> {
         join_texts(&mut tokens)?;
+        definitions::mend(&mut tokens);
         let parameters = parameters::number(&mut tokens)?;
         let writes = WriteWords::take(&mut tokens);
         clauses::mend(&mut tokens)?;

@@ -2,7 +2,8 @@
 
 use crate::Result;
 use crate::session::{Beginning, Session};
-use crate::sql::ignored::changes;
+use crate::sql::define::Define;
+use crate::sql::ignored::{changes, has_changes};
 use crate::sql::names::fold;
 use crate::sql::parse::Statement;
 use crate::sql::session::SessionStatement;
@@ -44,6 +45,7 @@ pub(crate) fn writes(session: &Session, statement: &Statement) -> bool {
             | DataFusionStatement::CreateExternalTable(_)
             | DataFusionStatement::Reset(_) => false,
         },
+        Statement::Define(own) => !matches!(**own, Define::CreateSequence { temporary: true, .. }),
         Statement::Explain(explain) => explain.options.analyze && writes(session, &explain.statement),
         Statement::CopyFrom(copy) => !is_own(session, &copy.table),
         Statement::AlterDesign(_) | Statement::CopyOut(_) | Statement::Summarize(_) | Statement::Refused(_) => false,
@@ -53,6 +55,7 @@ pub(crate) fn writes(session: &Session, statement: &Statement) -> bool {
 
 fn sql_writes(session: &Session, statement: &Sql) -> bool {
     match statement {
+        Sql::Query(query) if has_changes(query.with.as_ref()) => true,
         Sql::Query(query) if changes(query) => match &*query.body {
             SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) => {
                 sql_writes(session, inner)

@@ -20,6 +20,7 @@ pub(crate) fn command(statement: &Statement) -> &'static str {
         Statement::Session(own) => own.command(),
         Statement::AlterDesign(_) => "ALTER TABLE",
         Statement::Summarize(_) => "SUMMARIZE",
+        Statement::Define(define) => define.command(),
         Statement::Refused(_) => "",
     }
 }
@@ -48,6 +49,7 @@ fn of_sql(statement: &Sql) -> &'static str {
             ObjectType::View => "DROP VIEW",
             ObjectType::Index => "DROP INDEX",
             ObjectType::Schema => "DROP SCHEMA",
+            ObjectType::Sequence => "DROP SEQUENCE",
             _ => "DROP",
         },
         Sql::Truncate(_) => "TRUNCATE TABLE",

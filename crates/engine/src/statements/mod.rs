@@ -32,6 +32,7 @@ pub(crate) use crate::statements::command::command;
 pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::external::free_name;
+pub(crate) use crate::statements::ddl::on_commit::EndingTables;
 pub(crate) use crate::statements::reads::only_reads;
 
 use crate::session::system_tables;
@@ -42,7 +43,7 @@ use crate::statements::admin::explain::ExplainedStart;
 use crate::statements::admin::{
     describe, explain, explain_indent, prepare, session, show_create, summarize, transaction, vacuum,
 };
-use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
+use crate::statements::ddl::{alter, alter_design, create, define, external, index, objects, on_commit, view};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, merge, parts};
 use crate::{Error, Result};
@@ -71,6 +72,15 @@ pub(crate) async fn run(
         // The context has the turn to write, or nobody has it any more.
         row_locks::strip(&mut statement, context.skips_locked)?;
     }
+    let changes = context.session.ending_tables.is_any() && !only_reads(&statement);
+    let outcome = run_one(context, statement, parameters).await?;
+    if changes {
+        on_commit::after_statement(context).await?;
+    }
+    Ok(outcome)
+}
+
+async fn run_one(context: &StatementContext, statement: Statement, parameters: Option<ParamValues>) -> Result<Outcome> {
     let statement = match statement {
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
@@ -83,6 +93,7 @@ pub(crate) async fn run(
         }
         Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
         Statement::Session(own) => return session::run(context, *own, parameters).await,
+        Statement::Define(define) => return define::run(context, *define).await,
         Statement::Summarize(own) => return summarize::run(context, *own, parameters).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };

@@ -15,7 +15,7 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
         Statement::CopyOut(copy) => !clears(&copy.to_string()),
         Statement::Explain(explain) => !explain.options.analyze || only_reads(&explain.statement),
         Statement::Session(own) => !matches!(**own, SessionStatement::Lock { .. } | SessionStatement::Analyze(_)),
-        Statement::CopyFrom(_) | Statement::AlterDesign(_) => false,
+        Statement::CopyFrom(_) | Statement::AlterDesign(_) | Statement::Define(_) => false,
         // It fails.
         Statement::Refused(_) => true,
     }
@@ -33,7 +33,7 @@ fn of_datafusion(statement: &DataFusionStatement) -> bool {
 
 fn of_sql(statement: &Sql) -> bool {
     match statement {
-        Sql::Query(query) => !writes(query) && !clears(&query.to_string()),
+        Sql::Query(query) => !writes(query) && !clears(&query.to_string()) && !counts(&query.to_string()),
         Sql::Explain { analyze, statement, .. } => !analyze || of_sql(statement),
         Sql::ExplainTable { .. }
         | Sql::ShowCreate { .. }
@@ -42,6 +42,12 @@ fn of_sql(statement: &Sql) -> bool {
         | Sql::ShowColumns { .. } => true,
         _ => false,
     }
+}
+
+/// Whether a query calls a function that takes values of a sequence.
+fn counts(query: &str) -> bool {
+    let query = query.to_ascii_lowercase();
+    ["nextval", "setval"].iter().any(|name| query.contains(name))
 }
 
 /// Whether a query calls the one function that changes something.

@@ -25,6 +25,7 @@ use chrono::{DateTime, Utc};
 use gingham_storage::SqlState;
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::{OpenTransaction, SAVEPOINTS, Store, WriteOptions};
+use gingham_storage::write::Transaction;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -225,7 +226,7 @@ impl SessionTransaction {
     }
 
     /// Whether it has the write lock of `store`, the database or the session's TEMP tables.
-    pub(in crate::session) fn has_turn(&self, session: &Session, store: &Arc<Store>) -> bool {
+    pub(crate) fn has_turn(&self, session: &Session, store: &Arc<Store>) -> bool {
         self.begun(session, store).get().is_some()
     }
 
@@ -280,7 +281,7 @@ impl SessionTransaction {
     }
 
     /// TEMP tables as the transaction's next statement sees them.
-    pub(in crate::session) fn temp_snapshot(&self, store: &Arc<Store>) -> Result<Arc<Snapshot>> {
+    pub(crate) fn temp_snapshot(&self, store: &Arc<Store>) -> Result<Arc<Snapshot>> {
         match self.temp.get() {
             Some(part) => Ok(part.snapshot()),
             None => Ok(store.pinned()?),
@@ -303,6 +304,17 @@ impl SessionTransaction {
             self.set_part(part, store.begin(options, main.then_some(seen))?, &progress)?;
         }
         part.get().ok_or_else(|| Error::Internal("a transaction that was just begun".into()))
+    }
+
+    /// Runs `work` on `store`, which it has the turn to write, as a part of the transaction. Blocks.
+    pub(crate) fn write<R: Send + 'static>(
+        &self,
+        session: &Session,
+        store: &Arc<Store>,
+        options: &WriteOptions,
+        work: impl FnOnce(&mut Transaction<'_>) -> gingham_storage::Result<R> + Send + 'static,
+    ) -> Result<R> {
+        Ok(self.part(session, store, options, 0)?.write(work)?)
     }
 
     fn parts(&self) -> impl Iterator<Item = &OpenTransaction> {

@@ -6,6 +6,7 @@ use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored as query;
 use crate::sql::names::unsupported;
 use crate::statements::admin::functions;
+use crate::statements::dml::generated;
 use crate::statements::{is_view, table_reference};
 use crate::type_name::type_name;
 use crate::{Error, Result};
@@ -142,7 +143,7 @@ fn columns_of_table(table: &TableSnapshot) -> Result<Outcome> {
             Some(column.logical_type.to_string()),
             Some(yes_or_no(column.nullable)),
             key.map(str::to_owned),
-            column.default.clone(),
+            column.default.clone().or_else(|| generated::clause(column, "")),
             stored.layout(),
             stored.packing(),
             stored.encoding(),

@@ -5,6 +5,7 @@ use crate::settings::TransactionModes;
 use crate::sql::names::fold;
 use crate::sql::session::SessionStatement;
 use crate::statements::Statement;
+use crate::statements::ddl::on_commit;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::SqlState;
@@ -68,8 +69,15 @@ pub(crate) async fn commit(context: &StatementContext, chain: bool) -> Result<Ou
         Slot::Open(transaction) => {
             let ended = match held {
                 Ok(()) => {
-                    let own = Arc::clone(&transaction);
-                    blocking(move || own.commit()).await
+                    let (own, context) = (Arc::clone(&transaction), context.clone());
+                    blocking(move || {
+                        if let Err(error) = on_commit::before_commit(&context, &own) {
+                            own.roll_back();
+                            return Err(error);
+                        }
+                        own.commit()
+                    })
+                    .await
                 }
                 Err(error) => {
                     let own = Arc::clone(&transaction);

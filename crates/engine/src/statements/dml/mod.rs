@@ -7,12 +7,14 @@
 //! | `change/` | UPDATE and DELETE |
 //! | `merge/` | MERGE |
 //! | `parts/` | statements of WITH that change records, and the one that they stand before |
+//! | `generated` | values for identity columns and generated ones |
 //! | `point/` | the one record that a unique key names, without planning |
 //! | `ingest/`, `pipeline` | the one way of new records into a table, by lanes |
 
 pub(crate) mod change;
 pub(crate) mod conflict;
 mod defaults;
+pub(crate) mod generated;
 pub(crate) mod ingest;
 pub(crate) mod insert;
 pub(crate) mod merge;
