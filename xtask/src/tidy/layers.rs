@@ -59,6 +59,7 @@ const RULES: &[Rules] = &[
             "upstream_texts",
             "error",
             "inputs",
+            "postgres",
             "settings",
             "rewrite",
             "functions",

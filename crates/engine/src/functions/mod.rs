@@ -35,7 +35,7 @@ mod substring;
 mod version;
 
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
-pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
+pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL, asks_catalog, started};
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
 pub(crate) use quoting::quoted;
 pub use version::built_from;

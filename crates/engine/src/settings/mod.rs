@@ -38,7 +38,7 @@ use gingham_storage::io::ReadOptions;
 use gingham_storage::store::WriteOptions;
 use gingham_storage::{Caches, SqlState};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Settings that had another name in the version before, which they are still known by.
@@ -96,8 +96,9 @@ pub(crate) struct Settings {
     pub(crate) show_code: Option<usize>,
     /// `gingham.explain_width`: columns of text that EXPLAIN's tree takes.
     pub(crate) explain_width: usize,
-    /// The catalog of the statement, for functions that ask it; no setting.
-    pub(crate) catalog: Option<Arc<dyn CatalogNames>>,
+    /// The catalog of the statement, for functions that ask it; no setting. Plans that are kept with a snapshot have these settings, and
+    /// must not keep the snapshot.
+    pub(crate) catalog: Option<Weak<dyn CatalogNames>>,
     /// Notes of the statement's plans for EXPLAIN; no setting.
     pub(crate) notes: Option<Arc<PlanNotes>>,
     /// The operators that the statement's plans leave to DataFusion; no setting.
