@@ -40,7 +40,8 @@ use crate::statements::admin::{
 };
 use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
 use crate::statements::dml::ingest::Ingest;
-use crate::statements::dml::{change, insert, merge, parts};
+use crate::statements::dml::work::Work;
+use crate::statements::dml::{change, insert, merge, parts, work};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
@@ -101,9 +102,18 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, with, parameters).await,
-        Sql::Update(statement) => change::run(context, change::update(statement, with)?, parameters).await,
-        Sql::Delete(statement) => change::run(context, change::delete(statement, with)?, parameters).await,
-        Sql::Merge(statement) => merge::run(context, statement, with, parameters).await,
+        Sql::Update(statement) => {
+            let work = Work::Change(Box::new(change::update(statement, with)?));
+            work::run(context, work, parameters).await
+        }
+        Sql::Delete(statement) => {
+            let work = Work::Change(Box::new(change::delete(statement, with)?));
+            work::run(context, work, parameters).await
+        }
+        Sql::Merge(statement) => {
+            let work = Work::Merge(Box::new(merge::merging(statement, with)?));
+            work::run(context, work, parameters).await
+        }
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,
         Sql::CreateIndex(statement) => index::create(context, statement).await,

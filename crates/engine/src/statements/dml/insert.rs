@@ -3,11 +3,13 @@
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::{column_name, unsupported};
 use crate::sql::writes::overriding;
-use crate::statements::dml::change::{Returned, Returning, Work, from_table};
+use crate::statements::dml::change::{Returned, Returning, from_table};
+use crate::statements::dml::columns::{check_columns, filled};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::ingest::{Converter, Ingest};
 use crate::statements::dml::values::{Filled, ValuesRows};
-use crate::statements::dml::{change, pipeline, values};
+use crate::statements::dml::work::Work;
+use crate::statements::dml::{pipeline, values, work};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::physical_plan::ExecutionPlan;
@@ -31,7 +33,7 @@ pub(crate) async fn run(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     match read(context, statement, with, parameters.clone()).await? {
-        Inserting::Upsert(upsert) => change::run(context, Work::Upsert(Box::new(upsert)), parameters).await,
+        Inserting::Upsert(upsert) => work::run(context, Work::Upsert(Box::new(upsert)), parameters).await,
         Inserting::Rows { target, ingest, returned } => {
             let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
             Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
@@ -140,18 +142,6 @@ async fn rows(
     Ok((InsertSource::Query(context.physical_plan(plan).await?), given))
 }
 
-/// The columns that rows of so many values fill: without a list of names the first ones, as in PostgreSQL.
-pub(crate) fn filled(
-    definition: &TableDefinition,
-    given: Option<Vec<String>>,
-    values: usize,
-) -> Result<Option<Vec<String>>> {
-    if given.is_some() || values == 0 || values >= definition.columns.len() {
-        return Ok(given);
-    }
-    Ok(Some(definition.columns.iter().take(values).map(|column| column.name.clone()).collect()))
-}
-
 impl InsertSource {
     /// Writes the rows.
     async fn fill(self, context: &StatementContext, ingest: Ingest) -> Result<Ingest> {
@@ -192,20 +182,6 @@ fn columns(definition: &TableDefinition, statement: &Insert) -> Result<Option<Ve
     }
     check_columns(definition, &columns)?;
     Ok(Some(columns))
-}
-
-/// Refuses column names that are unknown or appear twice.
-pub(crate) fn check_columns(definition: &TableDefinition, names: &[String]) -> Result<()> {
-    for (position, name) in names.iter().enumerate() {
-        crate::statements::ddl::alter::find(definition, name)?;
-        if names[..position].contains(name) {
-            return Err(Error::invalid(
-                SqlState::DuplicateColumn,
-                format!("column '{name}' appears twice in the list of columns"),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The rows of a query that is just VALUES.
