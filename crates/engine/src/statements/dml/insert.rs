@@ -22,7 +22,7 @@ pub(crate) enum Inserting {
     /// New records, written but not yet visible, and what RETURNING answers.
     Rows { target: TargetTable, ingest: Ingest, returned: Option<Returned> },
     /// Rows that may meet others of the same keys.
-    Upsert(Upsert),
+    Upsert(Box<Upsert>),
 }
 
 /// Runs INSERT.
@@ -33,7 +33,7 @@ pub(crate) async fn run(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     match read(context, statement, with, parameters.clone()).await? {
-        Inserting::Upsert(upsert) => work::run(context, Work::Upsert(Box::new(upsert)), parameters).await,
+        Inserting::Upsert(upsert) => work::run(context, Work::Upsert(upsert), parameters).await,
         Inserting::Rows { target, ingest, returned } => {
             let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
             Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
@@ -80,7 +80,8 @@ pub(crate) async fn read(
         let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
         let (proposed, written_for) = (proposed.kept(), Arc::clone(&target.table.definition));
         let before = None;
-        return Ok(Inserting::Upsert(Upsert { table, alias, on, returning, with, proposed, written_for, before }));
+        let upsert = Upsert { table, alias, on, returning, with, proposed, written_for, before };
+        return Ok(Inserting::Upsert(Box::new(upsert)));
     }
     let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
     let ingest = rows.fill(context, ingest).await?;

@@ -82,9 +82,9 @@ fn changed(context: &StatementContext, query: &Query) -> Result<Vec<TargetTable>
 }
 
 /// The table that a statement changes, and what it does.
-fn target(statement: &Sql) -> Result<(&ObjectName, &'static str)> {
-    let named = |table, verb| match table {
-        &TableFactor::Table { ref name, .. } => Ok((name, verb)),
+fn target<'s>(statement: &'s Sql) -> Result<(&'s ObjectName, &'static str)> {
+    let named = |table: &'s TableFactor, verb| match table {
+        TableFactor::Table { name, .. } => Ok((name, verb)),
         _ => Err(unsupported(format!("{verb} of anything but one table"))),
     };
     match statement {
@@ -140,7 +140,7 @@ impl Found<'_> {
             Sql::Delete(delete) => Work::Change(Box::new(change::delete(delete, with)?)),
             Sql::Merge(merging) => Work::Merge(Box::new(merge::merging(merging, with)?)),
             Sql::Insert(inserting) => match insert::read(here, inserting, with, parameters.clone()).await? {
-                Inserting::Upsert(upsert) => Work::Upsert(Box::new(upsert)),
+                Inserting::Upsert(upsert) => Work::Upsert(upsert),
                 Inserting::Rows { target, ingest, returned } => {
                     let written = blocking(move || ingest.written()).await?;
                     let records = written.rows;
