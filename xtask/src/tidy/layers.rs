@@ -59,6 +59,7 @@ const RULES: &[Rules] = &[
             "upstream_texts",
             "error",
             "inputs",
+            "postgres",
             "settings",
             "rewrite",
             "functions",
@@ -91,7 +92,7 @@ const RULES: &[Rules] = &[
             "lab",
         ],
         upward: 3,
-        circles: 104,
+        circles: 93,
     },
     Rules { folder: "crates/lab/src/", layers: &[], upward: 0, circles: 27 },
 ];

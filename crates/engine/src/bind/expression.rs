@@ -12,6 +12,8 @@ use crate::bind::patterns::with_pattern;
 use crate::bind::scope::{NameScope, ResolvedName, resolve, resolve_without_case};
 use crate::bind::typed::with_types;
 use crate::casts::{value_of_text, with_typed_texts};
+use crate::functions::asks_catalog;
+use crate::settings::Settings;
 use crate::sql::names::{fold, meant};
 use crate::sql::operators::take;
 use crate::sql::walk::{SyntaxTree, Visit};
@@ -27,6 +29,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use gingham_storage::SqlState;
 use std::collections::HashMap;
+use std::sync::Weak;
 
 /// What names in an expression may mean.
 #[derive(Clone, Copy)]
@@ -87,12 +90,25 @@ impl Binder<'_> {
         let schema = schema_of(columns)?;
         let tree = ExprWithAlias { expr: tree, alias: None };
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
+        self.note_catalog(&planned)?;
         let planned = with_typed_texts(planned, &schema)?;
         let planned = with_types(planned, &schema, self.state)?;
         let planned = with_sums_of_integers(planned, &schema, &self.integers)?;
         let planned = windowed(planned, &schema)?;
         let planned = self.fixed.applied(put_in_place(planned, &outer, stand_ins)?)?;
         self.outer_calls(planned, around.place)
+    }
+
+    /// Lets the statement's catalog stay where a function asks it.
+    fn note_catalog(&self, planned: &Planned) -> Result<()> {
+        let asks = |part: &Planned| Ok(matches!(part, Planned::ScalarFunction(call) if asks_catalog(&call.func)));
+        if planned.exists(asks)?
+            && let Some(settings) = self.state.config_options().extensions.get::<Settings>()
+            && let Some(names) = settings.catalog.as_ref().and_then(Weak::upgrade)
+        {
+            names.is_needed();
+        }
+        Ok(())
     }
 
     /// Plans a condition.

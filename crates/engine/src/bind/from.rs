@@ -202,7 +202,12 @@ impl Binder<'_> {
                 from.scope.relations[0].is_bare = reference.schema().is_none();
                 aliased(from, alias)
             }
-            KnownRelation::Other(provider) => aliased(self.rows_of(provider, &reference)?, alias),
+            KnownRelation::Other(provider) => {
+                let mut from = self.rows_of(provider, &reference)?;
+                from.scope.relations[0].schema = schema_name(reference.schema(), false);
+                from.scope.relations[0].is_bare = reference.schema().is_none();
+                aliased(from, alias)
+            }
             KnownRelation::View(view) => {
                 let bound = self.view(&view)?;
                 let relation = FromRelation {

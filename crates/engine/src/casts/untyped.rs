@@ -12,6 +12,7 @@ use datafusion::logical_expr::expr::{Case, WindowFunction};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use datafusion::logical_expr::{Expr as Planned, ExprSchemable, LogicalPlan, Projection};
+use datafusion::sql::sqlparser::ast::BinaryOperator;
 use std::sync::Arc;
 
 /// Gives operands their types before other planners look at these.
@@ -26,9 +27,24 @@ impl ExprPlanner for UntypedTexts {
             Planned::ScalarFunction(_) | Planned::Case(_) => with_typed_texts(operand, schema),
             other => Ok(other),
         };
-        let (left, right) = (typed(left)?, typed(right)?);
+        let (mut left, mut right) = (typed(left)?, typed(right)?);
+        if !matches!(op, BinaryOperator::StringConcat) {
+            as_array(&mut left, &right, schema)?;
+            as_array(&mut right, &left, schema)?;
+        }
         Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
     }
+}
+
+/// Makes a text beside an array the array that it writes.
+fn as_array(text: &mut Planned, beside: &Planned, schema: &DFSchema) -> Result<()> {
+    if text_of(text).is_some()
+        && let Ok(data_type @ DataType::List(_)) = beside.get_type(schema)
+        && let Some(own) = text_of(text)
+    {
+        *text = Planned::Literal(value_of_text(own, &data_type)?, None);
+    }
+    Ok(())
 }
 
 /// An expression in which the texts without a type have the one that their place gives them.

@@ -35,7 +35,7 @@ mod substring;
 mod version;
 
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
-pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
+pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL, asks_catalog, started};
 pub(crate) use like::{LIKE_EACH, LIKE_ESCAPE};
 pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
 

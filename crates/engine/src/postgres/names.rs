@@ -86,6 +86,9 @@ pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
     /// Number of the last commit that the statement sees.
     fn commit(&self) -> i64;
 
+    /// Notes that a function asks the catalog, which then stays as long as the statement's rows come.
+    fn is_needed(&self);
+
     /// Whether the statement was cancelled.
     fn is_cancelled(&self) -> bool;
 }

@@ -3,6 +3,7 @@
 use crate::bind::{FoundView, KnownRelation, Looked, Lookup};
 use crate::files::{FileCall, find};
 use crate::session::information_schema::InformationSchema;
+use crate::session::pg_catalog::Seen;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{ReadSet, Session, StatementTables, did_you_mean, information_schema};
 use crate::session::{external_files, pg_catalog, sequences, system_tables};
@@ -34,10 +35,10 @@ pub(super) struct Catalogs {
 /// What one statement, or one view within it, can see.
 #[derive(Debug)]
 pub(super) struct Visible {
-    pub(super) session: Arc<Session>,
-    pub(super) snapshot: Arc<Snapshot>,
+    session: Arc<Session>,
+    snapshot: Arc<Snapshot>,
     /// `None` inside a view of the database, which must mean the same to every session.
-    pub(super) session_only: Option<SessionOnly>,
+    session_only: Option<SessionOnly>,
     /// Views whose definition is being planned, to refuse one that refers to itself.
     planning: Vec<Planned>,
     /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
@@ -242,6 +243,19 @@ impl SchemaProvider for Schema {
 }
 
 impl Visible {
+    /// What PostgreSQL's catalog is made of.
+    pub(super) fn seen(self: &Arc<Self>) -> Seen {
+        Seen {
+            session: Arc::clone(&self.session),
+            database: Arc::clone(&self.snapshot),
+            temporary: self.session_only.as_ref().and_then(|own| own.temp.clone()),
+            sees_externals: self.session_only.is_some(),
+            search_path: self.search_path(),
+            standard: (information_schema::NAME, information_schema::names().collect()),
+            catalog: Arc::new(self.catalog()),
+        }
+    }
+
     /// The catalog of what is visible.
     pub(super) fn catalog(self: &Arc<Self>) -> impl CatalogProvider + use<> {
         Catalog { visible: Arc::clone(self) }
@@ -338,7 +352,7 @@ impl Schema {
     /// The table of PostgreSQL's catalog of that name.
     async fn of_postgresql(&self, table: &str) -> crate::Result<Option<Looked>> {
         self.visible.reads.iter().for_each(|own| own.note_everything());
-        let found = pg_catalog::table(table, &self.visible).await?;
+        let found = pg_catalog::table(table, &self.visible.seen()).await?;
         Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))))
     }
 

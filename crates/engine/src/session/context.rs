@@ -23,10 +23,12 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::explain::ExplainExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Query, Statement as Sql};
+use futures::StreamExt;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::{Store, Waited, WriteOptions};
 use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
@@ -81,6 +83,8 @@ pub(crate) struct StatementContext {
     listing: Arc<AtomicBool>,
     /// What names of tables stand for.
     catalogs: Arc<Catalogs>,
+    /// The catalog that functions ask.
+    names: Arc<StatementNames>,
 }
 
 /// Whether a reference names a schema, as `public.t` does: then it means no TEMP table.
@@ -139,12 +143,12 @@ impl StatementContext {
             state.config(),
         )
         .noting(read_set.clone());
-        let names = StatementNames::new(catalogs.visible(), &cancel);
+        let names = StatementNames::new(catalogs.visible().seen(), &cancel);
         let own = Settings::of(state.config_options());
         let sequences = SequenceAccess::new(&session, transaction.as_ref(), own.write_options());
         let settings = Settings {
             fallbacks: Arc::default(),
-            catalog: Some(names as _),
+            catalog: Some(Arc::downgrade(&names) as _),
             sequences: Some(Arc::new(sequences)),
             ..own
         };
@@ -176,6 +180,7 @@ impl StatementContext {
             waited,
             listing,
             catalogs,
+            names,
         })
     }
 
@@ -272,7 +277,7 @@ impl StatementContext {
     fn without_sequences(&self) -> SessionState {
         let mut state = (*self.state).clone();
         let settings = self.settings();
-        let sequences = settings.sequences.as_ref().map(|access| Arc::new(access.planned()));
+        let sequences = settings.sequences.as_ref().map(|access| access.planned());
         state.config_mut().options_mut().extensions.insert(Settings { sequences, ..settings });
         let start = state.execution_props().query_execution_start_time;
         state.mark_start_execution();
@@ -521,7 +526,14 @@ impl StatementContext {
             self.session.engine.fallbacks.count(&self.settings().fallbacks.take_new());
             self.starts(&plan);
         }
-        Ok(execute_stream(plan, self.task())?)
+        let rows = execute_stream(plan, self.task())?;
+        let Some(names) = self.names.kept() else { return Ok(rows) };
+        let schema = rows.schema();
+        let rows = rows.map(move |batch| {
+            let _kept = &names;
+            batch
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 
     /// What operators run with. It has no functions by name, hundreds of them: operators have theirs in their expressions.

@@ -152,7 +152,7 @@ impl InformationSchema {
 
     /// The functions that statements can call.
     fn routines(&self) -> Result<RecordBatch> {
-        let functions = self.visible.functions();
+        let functions = self.visible.seen().functions();
         let mut columns = SystemColumns::default();
         let all = |text: &'static str| functions.iter().map(move |_| Some(text.into()));
         let name = || functions.iter().map(|(name, _)| Some(name.as_str().into()));

@@ -6,6 +6,7 @@
 //! | `isolation` | what a transaction sees of others |
 //! | `parse` | values as they are written, and what they mean |
 //! | `durations` | lengths of time |
+//! | `sequences` | how functions reach sequences |
 //! | `notes` | what is noted of a statement's plans |
 
 mod client;
@@ -13,14 +14,15 @@ mod durations;
 mod isolation;
 mod notes;
 mod parse;
+mod sequences;
 
 pub(crate) use client::{ClientSettings, KNOWN, Kind, KnownSetting, WITHOUT_EFFECT, checked, known};
 pub(crate) use isolation::{IsolationLevel, TransactionModes};
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 pub(crate) use parse::switch;
+pub(crate) use sequences::{SequenceReference, Sequences};
 
 use crate::postgres::CatalogNames;
-use crate::session::SequenceAccess;
 use crate::settings::parse::{
     parse_bytes, parse_column_names, parse_delta_rows, parse_durability, parse_execution, parse_explain_width,
     parse_io, parse_io_depth, parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
@@ -36,7 +38,7 @@ use gingham_storage::io::ReadOptions;
 use gingham_storage::store::WriteOptions;
 use gingham_storage::{Caches, SqlState};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Settings that had another name in the version before, which they are still known by.
@@ -94,14 +96,15 @@ pub(crate) struct Settings {
     pub(crate) show_code: Option<usize>,
     /// `gingham.explain_width`: columns of text that EXPLAIN's tree takes.
     pub(crate) explain_width: usize,
-    /// The catalog of the statement, for functions that ask it; no setting.
-    pub(crate) catalog: Option<Arc<dyn CatalogNames>>,
+    /// The catalog of the statement, for functions that ask it; no setting. Plans that are kept with a snapshot have these settings, and
+    /// must not keep the snapshot.
+    pub(crate) catalog: Option<Weak<dyn CatalogNames>>,
     /// Notes of the statement's plans for EXPLAIN; no setting.
     pub(crate) notes: Option<Arc<PlanNotes>>,
     /// The operators that the statement's plans leave to DataFusion; no setting.
     pub(crate) fallbacks: Arc<PlanFallbacks>,
     /// How the statement's functions reach sequences; no setting.
-    pub(crate) sequences: Option<Arc<SequenceAccess>>,
+    pub(crate) sequences: Option<Arc<dyn Sequences>>,
 }
 
 /// The machine that plans and choices about pipelines go by.

@@ -3,6 +3,7 @@
 
 use crate::casts::{Element, depth_of, elements_of};
 use crate::functions::{COMPARE_ALL, COMPARE_ANY};
+use crate::sql::array_queries;
 use crate::sql::operators::{call, take};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -32,7 +33,9 @@ pub(crate) fn mend(expression: &mut Expr) -> Result<()> {
         Expr::Cast { expr, data_type, .. } => deepen(expr, data_type),
         Expr::CompoundFieldAccess { access_chain, .. } => access_chain.iter_mut().for_each(subscript),
         Expr::Function(function) => {
-            if let Some(own) = of_function(function) {
+            if let Some(own) = array_queries::of_function(function)? {
+                *expression = own;
+            } else if let Some(own) = of_function(function) {
                 *expression = own;
             }
         }
@@ -43,6 +46,9 @@ pub(crate) fn mend(expression: &mut Expr) -> Result<()> {
 
 /// `left = ANY (array)` as a list of its elements where they are written out, or else as a call.
 fn compared(left: &mut Expr, operator: &BinaryOperator, right: &mut Expr, is_any: bool) -> Result<Option<Expr>> {
+    if let Some(query) = array_queries::query_within(right) {
+        *right = Expr::Subquery(Box::new(query));
+    }
     if is_query(right) {
         return Ok(None);
     }
@@ -53,10 +59,8 @@ fn compared(left: &mut Expr, operator: &BinaryOperator, right: &mut Expr, is_any
         BinaryOperator::LtEq => "<=",
         BinaryOperator::Gt => ">",
         BinaryOperator::GtEq => ">=",
-        other => {
-            let name = if is_any { "ANY" } else { "ALL" };
-            return Err(Error::Unsupported(format!("not supported: {other} with {name} of an array")));
-        }
+        // LIKE and its kin.
+        _ => return Ok(None),
     };
     let negated = match (operator, is_any) {
         (BinaryOperator::Eq, true) => Some(false),
@@ -217,6 +221,12 @@ fn of_function(function: &mut Function) -> Option<Expr> {
             let mut lengths = lengths.elem.into_iter().rev();
             let first = call("array_repeat", vec![value, lengths.next()?]);
             return Some(lengths.fold(first, |inner, length| call("array_repeat", vec![inner, length])));
+        }
+        ("generate_subscripts", [array, dimension]) => {
+            let length = call("array_length", vec![argument(array)?, argument(dimension)?]);
+            let behind =
+                Expr::BinaryOp { left: Box::new(length), op: BinaryOperator::Plus, right: Box::new(number("1")) };
+            return Some(call("unnest", vec![call("range", vec![number("1"), behind])]));
         }
         ("trim_array", [array, count]) => {
             let (array, count) = (argument(array)?, argument(count)?);

@@ -4,7 +4,7 @@
 use crate::sql::clauses::as_written;
 use crate::sql::names::fold;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, ObjectName, SelectItem, SetExpr,
+    AccessExpr, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, ObjectName, SelectItem, SetExpr, TableFactor,
     TimezoneInfo, TrimWhereField,
 };
 
@@ -128,6 +128,11 @@ fn first_column(body: &SetExpr) -> String {
     match body {
         SetExpr::Select(select) => match select.projection.first() {
             Some(SelectItem::ExprWithAlias { alias, .. }) if alias.quote_style != Some(WRITTEN) => fold(alias),
+            // `(VALUES (1))` in an expression has become a query of its rows.
+            Some(SelectItem::Wildcard(_)) => match select.from.as_slice() {
+                [from] if let TableFactor::Derived { subquery, .. } = &from.relation => first_column(&subquery.body),
+                _ => NAMELESS.to_owned(),
+            },
             Some(item) => Heading::of_item(item).map_or_else(|| NAMELESS.to_owned(), |own| own.postgres),
             None => NAMELESS.to_owned(),
         },

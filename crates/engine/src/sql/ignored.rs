@@ -1,6 +1,7 @@
 //! Clauses of queries that DataFusion's planner parses and ignores: refused by name instead.
 
 use crate::sql::names::unsupported;
+use crate::sql::postgres::check_collation;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use datafusion::execution::SessionStateDefaults;
@@ -187,7 +188,7 @@ impl Visit for Ignored {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         match expression {
             Expr::Function(function) => refuse_clauses(function),
-            Expr::Collate { .. } => Err(unsupported("COLLATE (texts compare by their characters' code points)".into())),
+            Expr::Collate { collation, .. } => check_collation(collation),
             Expr::IsNormalized { .. } => Err(unsupported("IS NORMALIZED".into())),
             Expr::RLike { .. } => Err(unsupported("RLIKE and REGEXP (use ~)".into())),
             _ => Ok(()),

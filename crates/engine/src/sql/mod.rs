@@ -21,11 +21,12 @@
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
-//! | `postgres`, `arrays` | names of PostgreSQL's catalog, and arrays as it reads them |
+//! | `postgres`, `arrays`, `array_queries` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
 pub(crate) mod alter_design;
 mod alter_table;
+pub(crate) mod array_queries;
 pub(crate) mod arrays;
 pub(crate) mod clauses;
 pub(crate) mod column_types;

@@ -261,7 +261,7 @@ fn plain_operator(operator: &mut BinaryOperator) -> Result<()> {
 }
 
 /// Errors on a collation by which texts would compare otherwise than they do.
-fn check_collation(collation: &ObjectName) -> Result<()> {
+pub(crate) fn check_collation(collation: &ObjectName) -> Result<()> {
     let mut name = collation.clone();
     without_schema(&mut name);
     let known = match name.0.as_slice() {

@@ -1,4 +1,5 @@
-//! What DataFusion's dialect does not parse, put right among the tokens: `AS MATERIALIZED`, and VALUES as a subquery.
+//! What DataFusion's dialect does not parse, put right among the tokens: `AS MATERIALIZED`, VALUES as a subquery, and
+//! `OPERATOR (pg_catalog.=) ANY`.
 //!
 //! The parser takes `MATERIALIZED` behind AS for PostgreSQL's dialect alone, which differs in more than that: the words are taken
 //! out, and noted for the query of WITH whose closing bracket it is. `(VALUES (1), (2))` in an expression is read as a
@@ -60,6 +61,9 @@ impl Tokens {
         let mut own = Self { tokens, parameters, materialized: Materialized::default(), ties, writes };
         let has = |word: Keyword| own.tokens.iter().any(|token| is_word(token, word));
         let (materialized, values) = (has(Keyword::MATERIALIZED), has(Keyword::VALUES));
+        if has(Keyword::OPERATOR) {
+            own.bare_operators();
+        }
         if materialized {
             own.take_materialized();
         }
@@ -73,6 +77,28 @@ impl Tokens {
     fn words(&self) -> Vec<usize> {
         let means = |at: &usize| !matches!(self.tokens[*at].token, Token::Whitespace(_));
         (0..self.tokens.len()).filter(means).collect()
+    }
+
+    /// Takes an operator out of `OPERATOR (pg_catalog.=)` before ANY and ALL, where the parser knows operators alone.
+    fn bare_operators(&mut self) {
+        let words = self.words();
+        let mut taken = Vec::new();
+        for (at, own) in words.windows(7).enumerate() {
+            let [operator, open, schema, point, _, close, next] = own else { continue };
+            let is = |place: &usize, token: &Token| self.tokens[*place].token == *token;
+            let compares =
+                [Keyword::ANY, Keyword::ALL, Keyword::SOME].iter().any(|word| is_word(&self.tokens[*next], *word));
+            let is_of_catalog = matches!(&self.tokens[*schema].token, Token::Word(word) if word.value.eq_ignore_ascii_case("pg_catalog"));
+            let is_whole = is(open, &Token::LParen) && is(point, &Token::Period) && is(close, &Token::RParen);
+            if compares && is_of_catalog && is_whole && is_word(&self.tokens[*operator], Keyword::OPERATOR) {
+                taken.extend(words[at..at + 4].iter().copied().chain([*close]));
+            }
+        }
+        let mut at = 0;
+        self.tokens.retain(|_| {
+            at += 1;
+            !taken.contains(&(at - 1))
+        });
     }
 
     fn take_materialized(&mut self) {

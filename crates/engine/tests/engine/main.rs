@@ -8,6 +8,7 @@ mod by_records;
 mod changes;
 mod changes_in_with;
 mod char_blanks;
+mod column_names;
 mod compiled_joins;
 mod compiled_kinds;
 mod compiled_order;

@@ -129,7 +129,7 @@ pub(super) type OfRow = fn(&[Value], &dyn CatalogNames) -> Result<Value>;
 
 /// A function that asks the catalog. Two of one name are the same function.
 #[derive(Debug)]
-pub(super) struct CatalogFunction {
+pub(crate) struct CatalogFunction {
     name: &'static str,
     aliases: Vec<String>,
     arguments: RangeInclusive<usize>,
@@ -239,7 +239,7 @@ impl ScalarUDFImpl for CatalogFunction {
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         let settings = arguments.config_options.extensions.get::<Settings>();
-        let Some(names) = settings.and_then(|settings| settings.catalog.clone()) else {
+        let Some(names) = settings.and_then(|settings| settings.catalog.as_ref()?.upgrade()) else {
             let text = format!("not supported: {} outside of a query", self.name);
             return Err(Error::Unsupported(text).into());
         };

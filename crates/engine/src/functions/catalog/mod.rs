@@ -17,9 +17,16 @@ mod sizes;
 mod value_types;
 
 pub(crate) use registered::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
+pub(crate) use session::started;
 
+use crate::functions::catalog::function::CatalogFunction;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
+
+/// Whether a function asks the catalog of its statement while it runs.
+pub(crate) fn asks_catalog(function: &ScalarUDF) -> bool {
+    function.inner().downcast_ref::<CatalogFunction>().is_some()
+}
 
 /// All of them.
 pub(super) fn all() -> Vec<Arc<ScalarUDF>> {

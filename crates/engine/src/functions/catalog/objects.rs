@@ -158,7 +158,13 @@ fn definitions() -> Vec<CatalogFunction> {
         CatalogFunction::new("pg_get_indexdef", 1..=3, Gives::Text, |own, names| {
             let Some(oid) = own[0].integer() else { return Ok(Value::Null) };
             match own.get(1).and_then(Value::integer).unwrap_or_default() {
-                0 => Ok(names.definition(Definition::Index, oid).into()),
+                0 => {
+                    // Written for people, it says no schema that the search path has.
+                    let is_pretty = own.get(2) == Some(&Value::Truth(true));
+                    let text = names.definition(Definition::Index, oid);
+                    let text = text.map(|text| if is_pretty { text.replacen(" ON public.", " ON ", 1) } else { text });
+                    Ok(text.into())
+                }
                 column => {
                     let at = usize::try_from(column).ok().and_then(|column| column.checked_sub(1));
                     Ok(at.and_then(|at| names.columns(oid).get(at).cloned()).into())
@@ -175,6 +181,8 @@ fn definitions() -> Vec<CatalogFunction> {
                 other => format!("unknown (OID={})", other.unwrap_or_default()),
             }))
         }),
+        CatalogFunction::new("pg_partition_ancestors", 1..=1, Gives::Integer, |_, _| Ok(Value::Null)),
+        CatalogFunction::new("pg_relation_is_publishable", 1..=1, Gives::Truth, |_, _| Ok(Value::Truth(false))),
         CatalogFunction::new("pg_relation_filenode", 1..=1, Gives::Integer, |own, names| {
             Ok(relation_of(&own[0], names)?.map(|relation| relation.oid).into())
         }),

@@ -1,13 +1,15 @@
 //! The catalog of one statement as functions see it.
 
+use crate::functions::started;
 use crate::postgres::{CatalogNames, Definition, Relation, Size, hashed};
 use crate::session::CancelToken;
-use crate::session::catalog::Visible;
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
-use crate::session::pg_catalog::relations::{Kind, Relations};
+use crate::session::pg_catalog::relations::{Kind, Relations, Seen};
+use crate::session::pg_catalog::rows;
 use crate::session::state::CATALOG;
 use gingham_storage::snapshot::TableSnapshot;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Who is connected: the engine itself knows no users.
@@ -15,10 +17,12 @@ pub(super) const USER: &str = "gingham";
 
 /// What a statement's functions know of its catalog.
 pub(in crate::session) struct StatementNames {
-    visible: Arc<Visible>,
+    seen: Seen,
     cancel: CancelToken,
     /// Listed when it is asked for first.
     relations: OnceLock<Relations>,
+    /// Whether a function asks.
+    is_needed: AtomicBool,
 }
 
 impl fmt::Debug for StatementNames {
@@ -29,12 +33,19 @@ impl fmt::Debug for StatementNames {
 
 impl StatementNames {
     /// Those of a statement.
-    pub(in crate::session) fn new(visible: &Arc<Visible>, cancel: &CancelToken) -> Arc<Self> {
-        Arc::new(Self { visible: Arc::clone(visible), cancel: cancel.clone(), relations: OnceLock::new() })
+    pub(in crate::session) fn new(seen: Seen, cancel: &CancelToken) -> Arc<Self> {
+        // Noted before the first statement has its moment.
+        started();
+        Arc::new(Self { seen, cancel: cancel.clone(), relations: OnceLock::new(), is_needed: AtomicBool::new(false) })
+    }
+
+    /// Itself, where functions ask it while rows come.
+    pub(in crate::session) fn kept(self: &Arc<Self>) -> Option<Arc<Self>> {
+        self.is_needed.load(Ordering::Relaxed).then(|| Arc::clone(self))
     }
 
     fn relations(&self) -> &Relations {
-        self.relations.get_or_init(|| Relations::of(&self.visible))
+        self.relations.get_or_init(|| Relations::of(&self.seen))
     }
 }
 
@@ -65,7 +76,7 @@ impl CatalogNames for StatementNames {
             }
             Some((_, Kind::View(view))) => view.columns.clone(),
             Some((relation, Kind::Other)) => {
-                let columns = super::rows::columns_of(&relation.name).unwrap_or_default();
+                let columns = rows::columns_of(&relation.name).unwrap_or_default();
                 columns.into_iter().map(|(name, _)| name.to_owned()).collect()
             }
             None => Vec::new(),
@@ -77,16 +88,16 @@ impl CatalogNames for StatementNames {
     }
 
     fn search_path(&self) -> Vec<String> {
-        self.visible.search_path()
+        self.seen.search_path.clone()
     }
 
     fn has_function(&self, name: &str) -> bool {
         // Of the types' own functions there is but the name.
-        self.visible.functions().iter().any(|(known, _)| known == name) || is_of_type(name)
+        self.seen.functions().iter().any(|(known, _)| known == name) || is_of_type(name)
     }
 
     fn function_of(&self, oid: i64) -> Option<String> {
-        let known = self.visible.functions().into_iter().map(|(name, _)| name);
+        let known = self.seen.functions().into_iter().map(|(name, _)| name);
         let of_types = crate::postgres::TYPES.iter().flat_map(|own| functions_of_type(own.name));
         known
             .chain(of_types)
@@ -136,7 +147,11 @@ impl CatalogNames for StatementNames {
     }
 
     fn commit(&self) -> i64 {
-        i64::try_from(self.visible.database().commit).unwrap_or(i64::MAX)
+        i64::try_from(self.seen.database.commit).unwrap_or(i64::MAX)
+    }
+
+    fn is_needed(&self) {
+        self.is_needed.store(true, Ordering::Relaxed);
     }
 
     fn is_cancelled(&self) -> bool {

@@ -1,14 +1,11 @@
 //! Schemas, relations, columns and constraints as tables of the schema.
 
 use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, schema_oid, type_of_oid};
-use crate::session::catalog::Visible;
-use crate::session::pg_catalog;
 use crate::session::pg_catalog::definitions::{constraints, index_text, numbers};
 use crate::session::pg_catalog::names::{USER, bytes_of};
-use crate::session::pg_catalog::relations::{Kind, Relations, TEMPORARY};
-use crate::session::pg_catalog::rows::{Cell, Rows};
-use crate::session::{information_schema, system_tables};
-use std::sync::Arc;
+use crate::session::pg_catalog::relations::{Kind, Relations, Seen, TEMPORARY};
+use crate::session::pg_catalog::rows::{Cell, Rows, columns_of};
+use crate::session::system_tables;
 
 /// The access method of tables, and that of indexes.
 pub(super) const HEAP: i64 = 2;
@@ -35,7 +32,7 @@ pub(super) fn classes(relations: &Relations, rows: &mut Rows) {
             ),
             Kind::Index(index) => (index.columns.len(), 0, 0, 0, false),
             Kind::View(view) => (view.columns.len(), 0, 0, 0, false),
-            Kind::Other => (pg_catalog::rows::columns_of(&relation.name).map_or(0, |own| own.len()), 0, -1, 0, false),
+            Kind::Other => (columns_of(&relation.name).map_or(0, |own| own.len()), 0, -1, 0, false),
         };
         let method = match relation.kind {
             RelationKind::Table => HEAP,
@@ -100,7 +97,7 @@ fn attribute(rows: &mut Rows, own: &Attribute<'_>) {
     ]);
 }
 
-pub(super) async fn attributes(visible: &Arc<Visible>, relations: &Relations, rows: &mut Rows) {
+pub(super) async fn attributes(seen: &Seen, relations: &Relations, rows: &mut Rows) {
     for (relation, kind) in &relations.all {
         match kind {
             Kind::Table { definition, .. } => {
@@ -120,8 +117,8 @@ pub(super) async fn attributes(visible: &Arc<Visible>, relations: &Relations, ro
                     attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
                 }
             }
-            Kind::View(_) => provided(visible, relation, rows).await,
-            Kind::Other if relation.schema == information_schema::NAME => {}
+            Kind::View(_) => provided(seen, relation, rows).await,
+            Kind::Other if relation.schema == seen.standard.0 => {}
             Kind::Other => match Rows::of(&relation.name) {
                 Some(own) => {
                     let Ok(batch) = own.batch() else { continue };
@@ -132,16 +129,16 @@ pub(super) async fn attributes(visible: &Arc<Visible>, relations: &Relations, ro
                     }
                 }
                 None if system_tables::NAMES.contains(&relation.name.as_str()) => {}
-                None => provided(visible, relation, rows).await,
+                None => provided(seen, relation, rows).await,
             },
         }
     }
 }
 
 /// The columns of a view or an external table; none of a view that does not work any more.
-async fn provided(visible: &Arc<Visible>, relation: &Relation, rows: &mut Rows) {
+async fn provided(seen: &Seen, relation: &Relation, rows: &mut Rows) {
     let schema = Some(relation.schema.as_str()).filter(|schema| *schema != TEMPORARY);
-    let Some(provider) = visible.provider(schema, &relation.name).await else { return };
+    let Some(provider) = seen.provider(schema, &relation.name).await else { return };
     for (number, field) in (1..).zip(provider.schema().fields()) {
         let (relation, name, oid) = (relation.oid, field.name().as_str(), of_arrow(field.data_type()));
         let (modifier, is_nullable, has_default) = (-1, field.is_nullable(), false);

@@ -1,9 +1,9 @@
 //! Types, functions, roles, settings and the rest that is the same in every database.
 
 use crate::postgres::{DATABASE, OWNER, PG_CATALOG, TYPES, hashed};
-use crate::session::catalog::Visible;
 use crate::session::pg_catalog::names::{USER, functions_of_type};
 use crate::session::pg_catalog::objects::{BTREE, COLLATION, HEAP};
+use crate::session::pg_catalog::relations::Seen;
 use crate::session::pg_catalog::rows::{Cell, Rows};
 use crate::session::state::CATALOG;
 
@@ -73,8 +73,8 @@ pub(super) fn types(rows: &mut Rows) {
     }
 }
 
-pub(super) fn functions(visible: &Visible, rows: &mut Rows) {
-    for (name, kind) in visible.functions() {
+pub(super) fn functions(seen: &Seen, rows: &mut Rows) {
+    for (name, kind) in seen.functions() {
         rows.push([
             ("oid", hashed("function", &name).into()),
             ("proname", name.as_str().into()),
@@ -83,7 +83,7 @@ pub(super) fn functions(visible: &Visible, rows: &mut Rows) {
             ("prolang", INTERNAL.into()),
             ("procost", 1.into()),
             ("prokind", kind.into()),
-            ("proretset", (kind == "f" && visible.gives_rows(&name)).into()),
+            ("proretset", (kind == "f" && seen.gives_rows(&name)).into()),
             ("provolatile", "i".into()),
             ("proparallel", "s".into()),
             ("proargtypes", Cell::Numbers(Vec::new())),
@@ -152,8 +152,8 @@ pub(super) fn roles(rows: &mut Rows) {
     ]);
 }
 
-pub(super) fn settings(visible: &Visible, rows: &mut Rows) {
-    for (name, value, description) in visible.settings() {
+pub(super) fn settings(seen: &Seen, rows: &mut Rows) {
+    for (name, value, description) in seen.settings() {
         rows.push([
             ("name", name.into()),
             ("setting", value.into()),

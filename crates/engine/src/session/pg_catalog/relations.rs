@@ -3,9 +3,10 @@
 use crate::files::file_functions;
 use crate::functions::is_internal;
 use crate::postgres::{Relation, RelationKind, hashed, system_table_oid, table_oid, temporary_table_oid};
-use crate::session::catalog::Visible;
+use crate::session::pg_catalog::rows;
 use crate::session::state::BARE_NAMES;
-use crate::session::{information_schema, pg_catalog, system_tables};
+use crate::session::{Session, system_tables};
+use crate::temporal::{AT_TIME_ZONE, TIME_OF, TO_INTERVAL};
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
@@ -50,12 +51,12 @@ pub(super) struct Relations {
 
 impl Relations {
     /// Those that a statement sees.
-    pub(super) fn of(visible: &Visible) -> Self {
+    pub(super) fn of(seen: &Seen) -> Self {
         let mut own = Self { all: Vec::new(), schemas: Vec::new() };
-        if let Some(temporary) = visible.temporary() {
+        if let Some(temporary) = &seen.temporary {
             own.add(temporary, true, &|_| true, true);
         }
-        for name in visible.external_names() {
+        for name in seen.external_names() {
             let relation = Relation {
                 oid: hashed("external", &name),
                 schema: DEFAULT_SCHEMA.to_owned(),
@@ -65,11 +66,11 @@ impl Relations {
             };
             own.all.push((relation, Kind::Other));
         }
-        let path = visible.search_path();
-        for schema in &path {
-            own.add(visible.database(), false, &|own| own == schema, true);
+        let path = &seen.search_path;
+        for schema in path {
+            own.add(&seen.database, false, &|own| own == schema, true);
         }
-        own.add(visible.database(), false, &|own| !path.iter().any(|known| known == own), false);
+        own.add(&seen.database, false, &|own| !path.iter().any(|known| known == own), false);
         let system = |schema: &str, name: &str, is_visible: bool| Relation {
             oid: system_table_oid(name),
             schema: schema.to_owned(),
@@ -77,17 +78,18 @@ impl Relations {
             kind: RelationKind::Table,
             is_visible,
         };
-        let catalog = pg_catalog::tables().map(|name| system(pg_catalog::NAME, name, true));
-        let ours = system_tables::NAMES.iter().map(|name| system(pg_catalog::NAME, name, true));
-        let standard = information_schema::names().map(|name| {
-            let relation = system(information_schema::NAME, name, false);
+        let catalog = rows::tables().map(|name| system(rows::SCHEMA, name, true));
+        let ours = system_tables::NAMES.iter().map(|name| system(rows::SCHEMA, name, true));
+        let (schema, names) = &seen.standard;
+        let standard = names.iter().map(|name| {
+            let relation = system(schema, name, false);
             Relation { oid: hashed("information_schema", name), kind: RelationKind::View, ..relation }
         });
         own.all.extend(catalog.chain(ours).chain(standard).map(|relation| (relation, Kind::Other)));
-        let kept = visible.database().schemas.iter().map(String::as_str);
-        own.schemas = [pg_catalog::NAME, DEFAULT_SCHEMA, information_schema::NAME].map(str::to_owned).to_vec();
+        let kept = seen.database.schemas.iter().map(String::as_str);
+        own.schemas = [rows::SCHEMA, DEFAULT_SCHEMA, *schema].map(str::to_owned).to_vec();
         own.schemas.extend(kept.filter(|name| *name != DEFAULT_SCHEMA).map(str::to_owned));
-        if visible.temporary().is_some() {
+        if seen.temporary.is_some() {
             own.schemas.push(TEMPORARY.to_owned());
         }
         own
@@ -195,25 +197,31 @@ fn indexes(definition: &Arc<TableDefinition>, table: i64) -> Vec<Index> {
     all
 }
 
-impl Visible {
-    /// The session's own tables, where it sees them.
-    pub(super) fn temporary(&self) -> Option<&Arc<Snapshot>> {
-        self.session_only.as_ref()?.temp.as_ref()
-    }
+/// What a statement sees of the database.
+pub(in crate::session) struct Seen {
+    pub(in crate::session) session: Arc<Session>,
+    pub(in crate::session) database: Arc<Snapshot>,
+    /// TEMP tables, where the statement sees them.
+    pub(in crate::session) temporary: Option<Arc<Snapshot>>,
+    /// Whether it sees external and registered tables.
+    pub(in crate::session) sees_externals: bool,
+    /// The schemas that names alone are looked for in.
+    pub(in crate::session) search_path: Vec<String>,
+    /// The name of the standard's schema, and its tables.
+    pub(in crate::session) standard: (&'static str, Vec<&'static str>),
+    /// Looks tables up.
+    pub(in crate::session) catalog: Arc<dyn CatalogProvider>,
+}
 
-    /// The database's tables.
-    pub(super) fn database(&self) -> &Arc<Snapshot> {
-        &self.snapshot
-    }
-
+impl Seen {
     /// The names of external and registered tables, where the statement sees them.
     fn external_names(&self) -> Vec<String> {
-        self.session_only.as_ref().map_or_else(Vec::new, |_| self.session.externals.table_names())
+        if self.sees_externals { self.session.externals.table_names() } else { Vec::new() }
     }
 
     /// A table or view by its schema, or by the search path; `None` for one that can't be read.
-    pub(super) async fn provider(self: &Arc<Self>, schema: Option<&str>, name: &str) -> Option<Arc<dyn TableProvider>> {
-        let schema = self.catalog().schema(schema.unwrap_or(BARE_NAMES))?;
+    pub(super) async fn provider(&self, schema: Option<&str>, name: &str) -> Option<Arc<dyn TableProvider>> {
+        let schema = self.catalog.schema(schema.unwrap_or(BARE_NAMES))?;
         schema.table(name).await.ok().flatten()
     }
 
@@ -223,11 +231,11 @@ impl Visible {
         let mut all: BTreeMap<String, &'static str> = BTreeMap::new();
         all.extend(state.window_functions().keys().map(|name| (name.clone(), "w")));
         all.extend(state.aggregate_functions().keys().map(|name| (name.clone(), "a")));
-        all.extend(
-            state.table_functions().keys().chain(state.scalar_functions().keys()).map(|name| (name.clone(), "f")),
-        );
+        let plain = state.table_functions().keys().chain(state.scalar_functions().keys());
+        all.extend(plain.map(|name| (name.clone(), "f")));
         all.extend(file_functions().into_iter().map(|name| (name.to_owned(), "f")));
-        all.into_iter().filter(|(name, _)| !is_internal(name)).collect()
+        let of_operators = [AT_TIME_ZONE, TIME_OF, TO_INTERVAL];
+        all.into_iter().filter(|(name, _)| !is_internal(name) && !of_operators.contains(&name.as_str())).collect()
     }
 
     /// Whether a function stands in FROM.

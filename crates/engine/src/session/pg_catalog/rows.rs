@@ -8,6 +8,9 @@ use arrow::array::{
 };
 use std::sync::Arc;
 
+/// The schema's name.
+pub(in crate::session) const SCHEMA: &str = "pg_catalog";
+
 const COLUMNS: &str = include_str!("columns.txt");
 
 /// A value of a row.
