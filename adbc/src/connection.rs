@@ -109,7 +109,7 @@ impl Optionable for PlainConnection {
                 let rows = objects::texts(&self.shared.connection, &format!("SHOW {own}"), &[])?;
                 rows.into_iter()
                     .next()
-                    .and_then(|row| row.into_iter().nth(1))
+                    .and_then(|row| row.into_iter().next())
                     .flatten()
                     .ok_or_else(|| unknown_option(own))
             }

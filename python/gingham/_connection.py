@@ -6,13 +6,13 @@ import contextlib
 import glob as _glob
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Union
 
 from gingham import _errors, _frames, _internal, _lookup
 from gingham._appender import Appender
 from gingham._cursor import Cursor
-from gingham._errors import InterfaceError, ProgrammingError
+from gingham._errors import InterfaceError, InternalError, ProgrammingError
 from gingham._relation import Relation
 from gingham._settings import Settings
 
@@ -230,6 +230,11 @@ class Connection:
 
     def begin(self) -> "Connection":
         """Begins a transaction; without one, each statement is a transaction of its own."""
+        if self._core.transaction() != "none":
+            # SQL's BEGIN would warn only, and the block that is about to begin would end somebody else's transaction.
+            failure = InternalError("a transaction is open already; commit or roll it back first")
+            failure.sqlstate = "25001"
+            raise failure
         self._core.run("BEGIN")
         return self
 
@@ -273,6 +278,25 @@ class Connection:
     def settings(self) -> Settings:
         """The settings, as attributes."""
         return Settings(self)
+
+    @property
+    def on_notice(self) -> "Callable[[str, str, str], object] | None":
+        """What is called with each notice of a statement: its severity, its SQLSTATE and its text. Without one, those that are
+        warnings are Python's warnings, and the others are not told.
+
+        >>> import gingham
+        >>> connection = gingham.connect()
+        >>> connection.on_notice = lambda severity, sqlstate, text: print(severity, sqlstate, text)
+        >>> _ = connection.execute("COMMIT")
+        WARNING 25P01 there is no transaction in progress
+        """
+        return self._core.on_notice
+
+    @on_notice.setter
+    def on_notice(self, handler: "Callable[[str, str, str], object] | None") -> None:
+        if handler is not None and not callable(handler):
+            raise TypeError(f"on_notice is something that can be called, not {handler!r}")
+        self._core.on_notice = handler
 
     def progress(self) -> "float | None":
         """How far the statement is that was started last, from 0 to 1: of another thread, whose bar it is for. None when nothing

@@ -1,6 +1,6 @@
 """The compiled part of the package. Its users are the package's own modules."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 version: str
@@ -8,6 +8,7 @@ version: str
 def open(path: str | None, read_only: bool, memory_limit: int | None, threads: int | None) -> Connection: ...
 
 class Connection:
+    on_notice: Callable[[str, str, str], object] | None
     @property
     def closed(self) -> bool: ...
     def run(self, sql: str, values: Any = None, tables: Tables | None = None) -> Result: ...

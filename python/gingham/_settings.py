@@ -27,7 +27,7 @@ class Settings:
         if name.startswith("_"):
             raise AttributeError(name)
         rows = self._connection._core.run(f"SHOW gingham.{name}").fetch()
-        return rows[0][1]
+        return rows[0][0]
 
     def __setattr__(self, name: str, value: object) -> None:
         text = str(value).lower() if isinstance(value, bool) else str(value)

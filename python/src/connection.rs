@@ -4,6 +4,7 @@ use crate::appender::CoreAppender;
 use crate::error::{misuse, raised};
 use crate::from_numpy;
 use crate::from_python::values_of;
+use crate::notices::NoticeHandler;
 use crate::result::CoreResult;
 use crate::tables::{self, CoreTables};
 use crate::wait::wait;
@@ -25,6 +26,7 @@ pub(crate) struct CoreConnection {
     connection: Mutex<Option<Opened>>,
     /// The process that opened it: a child has neither its threads nor its locks.
     process: u32,
+    notices: NoticeHandler,
 }
 
 /// An open database with a connection to it, which is counted.
@@ -83,7 +85,8 @@ pub(crate) fn open(
         None => options.temporary(),
     });
     let database = opened.map_err(|error| raised(py, &error))?;
-    Ok(CoreConnection { connection: Mutex::new(Some(Opened::new(database))), process: std::process::id() })
+    let connection = Mutex::new(Some(Opened::new(database)));
+    Ok(CoreConnection { connection, process: std::process::id(), notices: NoticeHandler::default() })
 }
 
 impl CoreConnection {
@@ -105,6 +108,17 @@ impl CoreConnection {
 
 #[pymethods]
 impl CoreConnection {
+    /// The callable that is told notices, with severity, SQLSTATE and text.
+    #[getter]
+    fn on_notice(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.notices.get(py)
+    }
+
+    #[setter]
+    fn set_on_notice(&self, handler: Option<Py<PyAny>>) {
+        self.notices.set(handler);
+    }
+
     /// Runs one statement with its parameters, and with tables that nobody else sees.
     #[pyo3(signature = (sql, values=None, tables=None))]
     fn run(
@@ -125,7 +139,7 @@ impl CoreConnection {
         let running = running.map_err(|error| raised(py, &error))?;
         let handle = running.handle();
         let result = wait(py, &handle, running.result())?;
-        let result = CoreResult::new(result, connection.notices());
+        let result = CoreResult::new(result, connection.notices(), self.notices.clone());
         result.begin(py)?;
         Ok(result)
     }
@@ -280,6 +294,7 @@ impl CoreConnection {
     fn close(&self, py: Python<'_>) {
         let taken = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.process == std::process::id() {
+            self.notices.set(None);
             py.detach(|| taken.map(|own| own.close(PATIENCE)));
         } else {
             // The child has no threads that the connection could be taken down with.

@@ -11,6 +11,7 @@
 //! | `to_python`, `to_numpy` | values out |
 //! | `from_python`, `numpy_times` | values in |
 //! | `from_numpy`, `from_objects` | columns of pandas in |
+//! | `notices` | what statements say besides their results |
 //! | `wait` | waiting for a statement while Ctrl-C is heard |
 //! | `error` | errors as DB-API's exceptions |
 
@@ -20,6 +21,7 @@ mod error;
 mod from_numpy;
 mod from_objects;
 mod from_python;
+mod notices;
 mod numpy_times;
 mod result;
 mod rows;

@@ -1,6 +1,7 @@
 //! The rows of a statement: as tuples, as an Arrow stream, as NumPy arrays, or as text.
 
 use crate::error::{misuse, raised, unsupported};
+use crate::notices::NoticeHandler;
 use crate::rows::{Batches, KeptRows, Source, shaped};
 use crate::to_numpy;
 use crate::to_python::tuples;
@@ -11,11 +12,10 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use gingham::storage::panics;
 use gingham::{Notices, QueryResult, StatementHandle, plain_strings, require_arrow_times, type_name};
-use pyo3::exceptions::{PyTypeError, PyUserWarning};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
-use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Name, type as SQL writes it, precision, scale, and whether NULL may be.
@@ -29,7 +29,7 @@ pub(crate) struct CoreResult {
     affected: Option<u64>,
     handle: StatementHandle,
     /// What statements of the connection have to say; of a statement that is run.
-    notices: Option<Notices>,
+    notices: Option<(Notices, NoticeHandler)>,
 }
 
 /// What is still to be fetched.
@@ -42,10 +42,10 @@ struct Rows {
 }
 
 impl CoreResult {
-    pub(crate) fn new(result: QueryResult, notices: Notices) -> Self {
+    pub(crate) fn new(result: QueryResult, notices: Notices, handler: NoticeHandler) -> Self {
         let (schema, affected, handle) = (result.schema(), result.rows_affected(), result.handle());
         let command = result.tag().to_string();
-        Self::of(Source::Statement(result), schema, affected, handle, command, Some(notices))
+        Self::of(Source::Statement(result), schema, affected, handle, command, Some((notices, handler)))
     }
 
     pub(crate) fn of(
@@ -54,7 +54,7 @@ impl CoreResult {
         affected: Option<u64>,
         handle: StatementHandle,
         command: String,
-        notices: Option<Notices>,
+        notices: Option<(Notices, NoticeHandler)>,
     ) -> Self {
         let rows = Mutex::new(Rows { source: Some(source), current: None, command });
         Self { rows, schema, affected, handle, notices }
@@ -271,12 +271,12 @@ impl CoreResult {
         }
     }
 
-    /// Warns of what the statement had to say besides its rows.
+    /// Tells what the statement had to say besides its rows.
     fn warn(&self, py: Python<'_>) -> PyResult<()> {
-        for notice in self.notices.iter().flat_map(Notices::take) {
-            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(notice.text)?, 2)?;
+        match &self.notices {
+            Some((notices, handler)) => handler.tell(py, notices),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -233,7 +233,7 @@ def test_options(connect, tmp_path):
     with pytest.raises(adbc_driver_manager.NotSupportedError, match="nosuch"):
         connect(nosuch="1")
     connection = connect(**{"uri": f"file:{tmp_path}/other.gingham", "gingham.threads": "2"})
-    assert rows(connection, "SHOW gingham.threads") == [("gingham.threads", "2")]
+    assert rows(connection, "SHOW gingham.threads") == [("2",)]
     assert (tmp_path / "other.gingham").is_dir()
     memory = connect(uri=":memory:")
     with memory.cursor() as cursor:

@@ -335,7 +335,7 @@ impl Connection {
         let cancel = handle.token().part();
         cancel.check()?;
         let _running = self.session.running.enter(cancel.clone());
-        let context = self.session.begin(cancel)?;
+        let context = self.session.begin_writing(cancel)?;
         guarded(|| load::load_files(&context, files, options, None))
     }
 

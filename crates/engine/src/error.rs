@@ -62,6 +62,9 @@ pub enum Error {
     /// Another transaction was writing for longer than `gingham.lock_timeout`.
     #[error("{0}")]
     LockTimeout(String),
+    /// The statement took longer than `statement_timeout`, and was cancelled.
+    #[error("{0}")]
+    StatementTimeout(String),
     /// The transaction was rolled back: it takes no more statements.
     #[error("{0}")]
     RolledBack(String),
@@ -168,7 +171,7 @@ impl Error {
             Self::DiskFull(_) => "53100",
             Self::Io(_) => "58030",
             Self::OutOfMemory(_) => "53200",
-            Self::Cancelled => "57014",
+            Self::Cancelled | Self::StatementTimeout(_) => "57014",
             Self::Internal(_) => "XX000",
         }
     }

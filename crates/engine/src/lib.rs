@@ -51,6 +51,7 @@ pub mod lab;
 pub mod load;
 mod optimizer;
 mod percentiles;
+mod postgres;
 mod recording;
 mod recursion;
 mod rewrite;

@@ -283,7 +283,7 @@ impl ColumnType for Kind {
 
 /// The values of a column as the files write them.
 fn texts(column: &ArrayRef) -> Vec<String> {
-    let options = FormatOptions::default();
+    let options = FormatOptions::default().with_null("NULL");
     let formatter = ArrayFormatter::try_new(column, &options).expect("Arrow can show every type that a query returns");
     let text = |row: usize| match column.data_type() {
         _ if column.is_null(row) => "NULL".to_owned(),

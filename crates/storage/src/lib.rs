@@ -48,7 +48,8 @@ pub use error::{Error, Result};
 pub use io::{Caches, huge_buffer, huge_vec, huge_zeros};
 pub use model::{
     CheckDefinition, ColumnDefinition, ColumnId, ColumnTest, DEFAULT_SCHEMA, Datum, Design, EncodingChoice, FloatBits,
-    Group, IndexDefinition, IntegerSet, KeyDefinition, Layout, LogicalType, Packing, Predicate, ReferenceDefinition,
-    TableDefinition, TableId, TableName, Unit, ValueClass, type_name,
+    Generation, Group, IndexDefinition, IntegerSet, KeyDefinition, Layout, LogicalType, Packing, Predicate,
+    RecordedIndex, ReferenceDefinition, SequenceDefinition, SequenceOwner, SequenceRecord, TableDefinition, TableId,
+    TableName, Unit, ValueClass, type_name,
 };
 pub use sql_state::{Position, Problem, SqlState};

@@ -57,6 +57,8 @@ states! {
     ReservedName = "42939",
     /// A value of another type than its place takes.
     DatatypeMismatch = "42804",
+    /// A value for a column whose values are generated.
+    GeneratedAlways = "428C9",
     /// A view where a table is wanted, and the like.
     WrongObjectType = "42809",
     /// A column that is not there.
@@ -115,6 +117,8 @@ states! {
     StringDataRightTruncation = "22001",
     /// A number, a date or a result outside the range of its type.
     NumericValueOutOfRange = "22003",
+    /// NULL where a value is needed.
+    NullValueNotAllowed = "22004",
     /// A text that is no date, time or interval.
     InvalidDatetimeFormat = "22007",
     /// A date or time that is not in the calendar, or out of range.
@@ -131,14 +135,18 @@ states! {
     InvalidArgumentForNthValue = "22016",
     /// A text or a duration that is more than an interval has room for.
     IntervalFieldOverflow = "22015",
-    /// ESCAPE is not one character.
-    InvalidEscapeCharacter = "22019",
     /// Bytes that are not text in the encoding.
     CharacterNotInRepertoire = "22021",
     /// A value that a setting, an option or a function does not take.
     InvalidParameterValue = "22023",
-    /// A pattern that ends in its escape character.
+    /// A pattern that ends in its escape character, or an ESCAPE that is not one character.
     InvalidEscapeSequence = "22025",
+    /// More marks of parts in a pattern than it can have.
+    InvalidUseOfEscapeCharacter = "2200C",
+    /// A share of TABLESAMPLE that is none.
+    InvalidTablesampleArgument = "2202H",
+    /// REPEATABLE of NULL.
+    InvalidTablesampleRepeat = "2202G",
     /// A text that is no regular expression.
     InvalidRegularExpression = "2201B",
     /// A root of a negative number.
@@ -147,6 +155,8 @@ states! {
     InvalidRowCountInLimit = "2201W",
     /// OFFSET by fewer rows than none.
     InvalidRowCountInOffset = "2201X",
+    /// A sequence that has no further value.
+    SequenceGeneratorLimitExceeded = "2200H",
     /// A place that a value does not have.
     ArraySubscriptError = "2202E",
     /// A text that is no value of the type.
@@ -163,6 +173,8 @@ states! {
     CheckViolation = "23514",
     /// Others need it.
     DependentObjectsStillExist = "2BP01",
+    /// A setting that can't be changed.
+    CantChangeRuntimeParam = "55P02",
     /// More than fits.
     ProgramLimitExceeded = "54000",
     /// A statement nested too deeply.

@@ -178,6 +178,7 @@ fn columns_come_and_go_without_touching_records() {
         nullable: false,
         default: None,
         initial: Datum::Integer(7),
+        generation: None,
     });
     changed.next_column = 4;
     store.write(|transaction| transaction.alter_table(changed.clone())).unwrap();

@@ -71,6 +71,7 @@ fn columns() -> Vec<ColumnDefinition> {
         nullable: true,
         default: None,
         initial: if id + 1 == count { bytes("none yet") } else { Datum::Null },
+        generation: None,
     };
     types.into_iter().enumerate().map(column).collect()
 }

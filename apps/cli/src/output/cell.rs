@@ -52,8 +52,8 @@ pub enum Times {
     Sql,
 }
 
-/// How Arrow writes what it writes.
-static OPTIONS: FormatOptions<'static> = FormatOptions::new().with_display_error(false);
+/// How Arrow writes what it writes; a NULL is within a list or a record.
+static OPTIONS: FormatOptions<'static> = FormatOptions::new().with_display_error(false).with_null("NULL");
 
 /// The values of one batch.
 pub struct Cells<'a> {

@@ -8,6 +8,7 @@ use crate::bind::names::TakenNames;
 use crate::bind::outer::OuterCall;
 use crate::bind::scope::{FromRelation, Level, Named};
 use crate::bind::tables::Tables;
+use crate::settings::ColumnNames;
 use crate::shared::SharedRows;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::catalog::TableProvider;
@@ -51,7 +52,7 @@ impl Beside {
     /// What MERGE has done with each row.
     pub(crate) fn merge_action() -> Self {
         let (table, name) = MERGE_ACTION;
-        let columns = vec![Named { name: name.to_owned(), column: Column::new_unqualified(name) }];
+        let columns = vec![Named { name: name.to_owned(), other: None, column: Column::new_unqualified(name) }];
         let relation = FromRelation { name: Some(table.to_owned()), columns, ..FromRelation::default() };
         Self { relation, fields: vec![Arc::new(Field::new(name, DataType::Utf8, true))] }
     }
@@ -80,6 +81,8 @@ pub(super) struct Binder<'a> {
     pub(super) calls: Vec<OuterCall>,
     /// How often a query of WITH was named so far.
     pub(super) with_named: usize,
+    /// What columns are called that no AS names.
+    pub(super) column_names: ColumnNames,
     /// Columns that are CHARs.
     pub(super) fixed: FixedLengths,
     /// Columns that are INTEGERs, also where they are planned as BIGINTs.
@@ -141,7 +144,7 @@ pub(super) enum WithSource {
         /// AS MATERIALIZED, or NOT.
         materialized: Option<bool>,
         /// Its rows, once it is known that all who name it read the same.
-        shared: RefCell<Option<(Arc<SharedRows>, Vec<String>)>>,
+        shared: RefCell<Option<(Arc<SharedRows>, Vec<Named>)>>,
     },
     /// Within a query of WITH RECURSIVE, where it may not name itself.
     Itself,
@@ -174,7 +177,7 @@ impl Bound {
     /// The plan's columns under these names.
     pub(super) fn of(plan: LogicalPlan, names: impl IntoIterator<Item = String>) -> Self {
         let columns = plan.schema().columns().into_iter().zip(names);
-        let columns = columns.map(|(column, name)| Named { name, column }).collect();
+        let columns = columns.map(|(column, name)| Named { name, other: None, column }).collect();
         Self { plan, columns }
     }
 
@@ -182,7 +185,16 @@ impl Bound {
     pub(super) fn rename(&mut self, names: &[String]) {
         for (own, name) in self.columns.iter_mut().zip(names) {
             own.name.clone_from(name);
+            own.other = None;
         }
+    }
+
+    /// The same columns with the second names of `others`.
+    pub(super) fn also_called<'n>(mut self, others: impl IntoIterator<Item = &'n Named>) -> Self {
+        for (own, other) in self.columns.iter_mut().zip(others) {
+            own.other.clone_from(&other.other);
+        }
+        self
     }
 }
 

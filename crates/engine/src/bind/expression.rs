@@ -10,8 +10,10 @@ use crate::bind::error;
 use crate::bind::items::OutputItem;
 use crate::bind::patterns::with_pattern;
 use crate::bind::scope::{NameScope, ResolvedName, resolve, resolve_without_case};
+use crate::bind::typed::with_types;
 use crate::casts::{value_of_text, with_typed_texts};
 use crate::sql::names::{fold, meant};
+use crate::sql::operators::take;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::windows::{with_arguments, with_frame_of_peers};
 use crate::{Error, Result};
@@ -54,9 +56,9 @@ struct StandIn {
     expression: Planned,
 }
 
-struct Replacing<'r, 'a> {
-    binder: &'r mut Binder<'a>,
-    around: NameContext<'r>,
+pub(super) struct Replacing<'r, 'a> {
+    pub(super) binder: &'r mut Binder<'a>,
+    pub(super) around: NameContext<'r>,
     columns: Vec<(Column, FieldRef)>,
     /// Columns of queries around this one, by their names.
     outer: HashMap<String, FieldRef>,
@@ -86,6 +88,7 @@ impl Binder<'_> {
         let tree = ExprWithAlias { expr: tree, alias: None };
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
         let planned = with_typed_texts(planned, &schema)?;
+        let planned = with_types(planned, &schema, self.state)?;
         let planned = with_sums_of_integers(planned, &schema, &self.integers)?;
         let planned = windowed(planned, &schema)?;
         let planned = self.fixed.applied(put_in_place(planned, &outer, stand_ins)?)?;
@@ -228,6 +231,23 @@ impl Replacing<'_, '_> {
         Expr::Identifier(Ident::with_quote(REPLACED, name))
     }
 
+    /// Whether a name is replaced already.
+    pub(super) fn is_replaced(&self, ident: &Ident) -> bool {
+        ident.quote_style == Some(REPLACED)
+    }
+
+    /// A column of the plan, under the name by which DataFusion finds it.
+    pub(super) fn column(&mut self, column: Column, field: FieldRef, is_outer: bool) -> Expr {
+        if is_outer {
+            self.outer.insert(column.name.clone(), FieldRef::clone(&field));
+        }
+        let replaced = Self::replaced(&column.name);
+        if !self.columns.iter().any(|(known, _)| *known == column) {
+            self.columns.push((column, field));
+        }
+        replaced
+    }
+
     fn is_parameter(&self, ident: &Ident) -> bool {
         let name = fold(ident);
         self.parameters.iter().flatten().any(|parameter| *parameter == name)
@@ -253,16 +273,13 @@ impl Replacing<'_, '_> {
             Ok(found) => found,
             Err(error) => match self.alias(idents)? {
                 Some(alias) => return Ok(alias),
-                None => self.resolve_without_case(idents)?.ok_or(error)?,
+                None => match self.resolve_without_case(idents)? {
+                    Some(found) => found,
+                    None => return self.whole_row(idents)?.ok_or(error),
+                },
             },
         };
-        if found.is_outer {
-            self.outer.insert(found.column.name.clone(), FieldRef::clone(&found.field));
-        }
-        let column = Self::replaced(&found.column.name);
-        if !self.columns.iter().any(|(known, _)| *known == found.column) {
-            self.columns.push((found.column, found.field));
-        }
+        let column = self.column(found.column, found.field, found.is_outer);
         Ok(match &idents[found.parts..] {
             [] => column,
             fields => Expr::CompoundFieldAccess {
@@ -282,6 +299,9 @@ impl Replacing<'_, '_> {
             AccessExpr::Dot(Expr::Identifier(ident)) => Some(ident.clone()),
             _ => None,
         };
+        while let Expr::Nested(inner) = root {
+            *root = take(inner);
+        }
         if let Expr::Identifier(first) = &*root
             && first.quote_style != Some(REPLACED)
             && !self.is_parameter(first)
@@ -348,6 +368,8 @@ impl Visit for Replacing<'_, '_> {
             *expression = query;
         } else if let Some(cut) = crate::bind::fixed::cut(expression)? {
             *expression = cut;
+        } else if let Some(tests) = self.nulls_of_row(expression)? {
+            *expression = tests;
         }
         match expression {
             Expr::Identifier(ident) => {
@@ -363,7 +385,10 @@ impl Visit for Replacing<'_, '_> {
                 }
             }
             Expr::CompoundFieldAccess { root, access_chain } => self.fields(root, access_chain)?,
-            Expr::Function(function) => self.function(function)?,
+            Expr::Function(function) => match self.excluding(function)? {
+                Some((planned, field)) => *expression = self.stand_in("window", planned, field),
+                None => self.function(function)?,
+            },
             Expr::Lambda(lambda) => {
                 self.parameters.push(lambda.params.iter().map(|parameter| fold(&parameter.name)).collect());
             }

@@ -2,9 +2,11 @@
 
 use crate::bind::binder::{Beside, Binder, Bound, Instead, MERGE_ACTION, QueryContext, TablesOf, With, column_of};
 use crate::bind::error;
+use crate::bind::functions::Shown;
 use crate::bind::items::has_wildcard;
 use crate::bind::mentioned::constraint;
 use crate::bind::row::ROWS;
+use crate::bind::sample::Sample;
 use crate::bind::scope::{FromRelation, Level, NameScope, Named, schema_name};
 use crate::bind::subquery::as_subquery;
 use crate::bind::tables::{KnownRelation, View, reference};
@@ -92,12 +94,23 @@ impl Binder<'_> {
     /// Binds one member of FROM.
     pub(super) fn factor(&mut self, factor: &TableFactor, member: FromContext<'_>) -> Result<From> {
         match factor {
-            TableFactor::Table { name, alias, args: None, .. } => self.table(name, alias.as_ref(), member),
-            TableFactor::Table { name, alias, args: Some(arguments), .. } => {
-                self.table_function(name, &arguments.args, alias.as_ref(), member)
+            TableFactor::Table { with_ordinality: true, args: None, name, .. } => {
+                Err(Error::Unsupported(format!("WITH ORDINALITY numbers the rows of a function, and {name} is none")))
             }
-            TableFactor::Function { lateral: _, name, args, with_ordinality: false, alias } => {
-                self.table_function(name, args, alias.as_ref(), member)
+            TableFactor::Table { name, alias, args: None, sample, .. } => {
+                let sample = sample.as_ref().map(|sample| self.sample(sample, member)).transpose()?;
+                self.table(name, alias.as_ref(), sample, member)
+            }
+            TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
+                Err(error::unsupported("TABLESAMPLE of what is no table"))
+            }
+            TableFactor::Table { name, alias, args: Some(arguments), with_ordinality, .. } => {
+                let shown = Shown { alias: alias.as_ref(), with_ordinality: *with_ordinality };
+                self.table_function(name, &arguments.args, shown, member)
+            }
+            TableFactor::Function { lateral: _, name, args, with_ordinality, alias } => {
+                let shown = Shown { alias: alias.as_ref(), with_ordinality: *with_ordinality };
+                self.table_function(name, args, shown, member)
             }
             TableFactor::Derived { lateral, subquery, alias, .. } => {
                 let alias = alias.as_ref();
@@ -125,8 +138,11 @@ impl Binder<'_> {
                 array_exprs,
                 with_offset: false,
                 with_offset_alias: None,
-                with_ordinality: false,
-            } => self.unnested_rows(array_exprs, alias.as_ref(), member),
+                with_ordinality,
+            } => {
+                let shown = Shown { alias: alias.as_ref(), with_ordinality: *with_ordinality };
+                self.unnested_rows(array_exprs, shown, member)
+            }
             TableFactor::Pivot { .. } => Err(Error::Unsupported("not supported: PIVOT".into())),
             other => Err(error::unsupported(format!("{other} in FROM"))),
         }
@@ -141,12 +157,23 @@ impl Binder<'_> {
         }
     }
 
-    fn table(&mut self, name: &ObjectName, alias: Option<&TableAlias>, member: FromContext<'_>) -> Result<From> {
+    fn table(
+        &mut self,
+        name: &ObjectName,
+        alias: Option<&TableAlias>,
+        sample: Option<Sample>,
+        member: FromContext<'_>,
+    ) -> Result<From> {
         let reference = reference(name)?;
+        let is_table = || matches!(member.place.tables.get().find(&reference), Ok(KnownRelation::Table { .. }));
+        if sample.is_some() && (!member.place.instead.is_empty() || !is_table()) {
+            return Err(error::unsupported(format!("TABLESAMPLE of '{reference}', which is no table")));
+        }
         if let Some(instead) = member.place.instead.first() {
             return self.stand_in_for(&instead.clone(), &reference, alias, member);
         }
         if let TableReference::Bare { table } = &reference
+            && sample.is_none()
             && let Some(with) = find_with(member.place.with.as_ref(), table)
         {
             let mut from = self.with_query(&with)?;
@@ -155,8 +182,19 @@ impl Binder<'_> {
         }
         match member.place.tables.get().find(&reference).map_err(|error| located(error, name))?.clone() {
             KnownRelation::Table { table, is_temporary } => {
-                let is_whole = member.is_whole || alias.is_some_and(|alias| !alias.columns.is_empty());
-                let mut from = self.scan(table, &reference, is_whole)?;
+                let name = alias.map_or_else(|| reference.table().to_owned(), |alias| fold(&alias.name));
+                let is_row =
+                    self.mentioned.has_bare(&name) && table.definition.columns.iter().all(|own| own.name != name);
+                let is_whole = member.is_whole || is_row || alias.is_some_and(|alias| !alias.columns.is_empty());
+                let mut from = match sample {
+                    None => self.scan(table, &reference, is_whole, None)?,
+                    Some(sample) => {
+                        let id = self.names.fresh("record id");
+                        let table = Arc::new(table.with_record_ids(id.clone()));
+                        let all = self.scan(table, &reference, is_whole, Some(&id))?;
+                        self.taken(all, &id, sample)?
+                    }
+                };
                 from.scope.relations[0].schema = schema_name(reference.schema(), is_temporary);
                 from.scope.relations[0].is_bare = reference.schema().is_none();
                 aliased(from, alias)
@@ -184,7 +222,7 @@ impl Binder<'_> {
         member: FromContext<'_>,
     ) -> Result<From> {
         let (mut from, tables): (From, &[Beside]) = match instead {
-            Instead::Table(table) => (self.scan(Arc::clone(table), reference, member.is_whole)?, &[]),
+            Instead::Table(table) => (self.scan(Arc::clone(table), reference, member.is_whole, None)?, &[]),
             Instead::Rows(rows) => (self.rows_of(Arc::clone(rows), reference)?, &[]),
             Instead::Joined(rows, tables) | Instead::Merged(rows, tables) => {
                 (self.rows_of(Arc::clone(rows), reference)?, tables)
@@ -199,7 +237,7 @@ impl Binder<'_> {
         for Beside { relation, fields } in tables {
             let rest = others.split_off(fields.len());
             let names = relation.columns.iter().map(|own| own.name.clone());
-            let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, ..own }).collect();
+            let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, other: None, ..own }).collect();
             let relation = FromRelation { columns, key: Vec::new(), ..relation.clone() };
             if relation.name.as_deref() != Some(MERGE_ACTION.0) {
                 from.scope.shown.extend(relation.columns.iter().cloned());
@@ -223,23 +261,34 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// A scan of a table with the columns that the statement mentions, or all of them.
-    fn scan(&mut self, table: Arc<TableSnapshot>, reference: &TableReference, is_whole: bool) -> Result<From> {
+    /// A scan of a table with the columns that the statement mentions and `besides`, or all of them.
+    fn scan(
+        &mut self,
+        table: Arc<TableSnapshot>,
+        reference: &TableReference,
+        is_whole: bool,
+        besides: Option<&str>,
+    ) -> Result<From> {
         let mentioned = Rc::clone(&self.mentioned);
         let samples = self.samples.entry(Arc::as_ptr(&table) as usize).or_default().clone();
         let definition = Arc::clone(&table.definition);
         let all = definition.columns.iter().map(|column| column.name.clone()).collect();
         let shown = GinghamTable::showing(
             table,
-            |name| is_whole || mentioned.has(name),
+            |name| is_whole || mentioned.has(name) || besides == Some(name),
             |name| self.names.fresh(name),
             samples,
         )?;
         let own: Vec<String> = shown.own_names().map(str::to_owned).collect();
         let plan = self.trimmed(scan_of(Arc::new(shown), reference)?, &own, &definition)?;
         self.integers.note_typed(plan.schema());
-        let columns: Vec<Named> =
-            plan.schema().columns().into_iter().zip(own).map(|(column, name)| Named { name, column }).collect();
+        let columns: Vec<Named> = plan
+            .schema()
+            .columns()
+            .into_iter()
+            .zip(own)
+            .map(|(column, name)| Named { name, other: None, column })
+            .collect();
         let primary = definition.keys.iter().find(|key| key.primary);
         let key = primary.and_then(|key| {
             let column = |id| {
@@ -329,8 +378,8 @@ impl Binder<'_> {
         });
         let renamed = renamed.collect();
         let subquery = as_subquery(self.project(plan, renamed)?);
-        let names: Vec<String> = columns.into_iter().map(|own| own.name).collect();
-        Ok(Bound::of(LogicalPlan::Subquery(subquery), names))
+        let names: Vec<String> = columns.iter().map(|own| own.name.clone()).collect();
+        Ok(Bound::of(LogicalPlan::Subquery(subquery), names).also_called(&columns))
     }
 
     fn view(&mut self, view: &Arc<View>) -> Result<Bound> {
@@ -393,7 +442,7 @@ pub(super) fn once(left: &NameScope, right: &NameScope) -> Result<()> {
     Ok(())
 }
 
-/// A member of FROM under its alias.
+/// A member of FROM under its alias; a query without one is known by no name.
 pub(super) fn aliased(mut from: From, alias: Option<&TableAlias>) -> Result<From> {
     let Some(alias) = alias else { return Ok(from) };
     if alias.at.is_some() {
@@ -405,6 +454,7 @@ pub(super) fn aliased(mut from: From, alias: Option<&TableAlias>) -> Result<From
     relation.is_bare = true;
     if !alias.columns.is_empty() {
         relation.all.clear();
+        relation.others.clear();
     }
     if alias.columns.len() > relation.columns.len() {
         return Err(error::invalid(
@@ -420,6 +470,7 @@ pub(super) fn aliased(mut from: From, alias: Option<&TableAlias>) -> Result<From
     }
     for (own, name) in relation.columns.iter_mut().zip(&alias.columns) {
         own.name = fold(&name.name);
+        own.other = None;
     }
     from.scope.shown.clone_from(&relation.columns);
     Ok(from)

@@ -11,6 +11,7 @@ use crate::bind::scope::NameScope;
 use crate::bind::select::SelectParts;
 use crate::bind::unnest::has_unnest;
 use crate::bind::{error, keys};
+use crate::sql::clauses::DISTINCT_SETS;
 use crate::sql::names::{fold, meant};
 use crate::{Error, Result};
 use datafusion::common::Column;
@@ -18,8 +19,11 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::utils::find_aggregate_exprs;
 use datafusion::logical_expr::{Aggregate, Expr as Planned, GroupingSet, LogicalPlan, lit};
-use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, Select};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Select,
+};
 use gingham_storage::SqlState;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What GROUP BY asks for.
@@ -42,6 +46,19 @@ impl Grouping {
                 self.keys.push(key);
                 self.keys.len() - 1
             }
+        }
+    }
+
+    /// Leaves out sets of the same keys as another, as GROUP BY DISTINCT does.
+    fn each_once(&mut self) {
+        let mut seen: HashSet<Vec<usize>> = HashSet::new();
+        if let Some(sets) = &mut self.sets {
+            sets.retain(|set| {
+                let mut keys = set.clone();
+                keys.sort_unstable();
+                keys.dedup();
+                seen.insert(keys)
+            });
         }
     }
 
@@ -82,6 +99,10 @@ impl Binder<'_> {
                 return Ok(Some(grouping));
             }
             GroupByExpr::Expressions(keys, _) => {
+                let (keys, each_once) = match keys.as_slice() {
+                    [first, keys @ ..] if is_distinct(first) => (keys, true),
+                    keys => (keys, false),
+                };
                 let mut sets: Vec<Vec<Vec<usize>>> = Vec::new();
                 for key in keys {
                     let own = self.sets(key, &mut grouping, select, items, around)?;
@@ -89,6 +110,9 @@ impl Binder<'_> {
                 }
                 if sets.iter().any(|own| own.len() != 1) || grouping.keys.is_empty() {
                     sets.iter().try_for_each(|own| grouping.cross(own))?;
+                }
+                if each_once {
+                    grouping.each_once();
                 }
             }
         }
@@ -113,6 +137,11 @@ impl Binder<'_> {
         };
         match part {
             Expr::Tuple(parts) => Ok(vec![all(self, parts)?]),
+            // Within GROUPING SETS the parser takes them for functions.
+            Expr::Function(function) => match set_of_call(function) {
+                Some(set) => self.sets(&set, grouping, select, items, around),
+                None => Ok(vec![vec![self.key(part, grouping, select, items, around)?]]),
+            },
             Expr::Rollup(parts) => {
                 let parts = parts.iter().map(|part| all(self, part)).collect::<Result<Vec<_>>>()?;
                 Ok((0..=parts.len()).rev().map(|length| parts[..length].concat()).collect())
@@ -136,7 +165,7 @@ impl Binder<'_> {
                 let mut found = Vec::new();
                 for set in sets {
                     match set.as_slice() {
-                        [nested @ (Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_))] => {
+                        [nested @ (Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) | Expr::Function(_))] => {
                             found.extend(self.sets(nested, grouping, select, items, around)?);
                         }
                         parts => {
@@ -318,10 +347,34 @@ impl Binder<'_> {
     }
 }
 
+/// Whether a part of GROUP BY is the DISTINCT before all others.
+fn is_distinct(part: &Expr) -> bool {
+    matches!(part, Expr::Function(function) if function.name.0.as_slice().first().and_then(|part| part.as_ident()).is_some_and(|name| name.value == DISTINCT_SETS))
+}
+
+/// ROLLUP or CUBE, where the parser has read a function's call.
+fn set_of_call(function: &Function) -> Option<Expr> {
+    let name = function.name.to_string().to_ascii_lowercase();
+    let make = match name.as_str() {
+        "rollup" => Expr::Rollup,
+        "cube" => Expr::Cube,
+        _ => return None,
+    };
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let part = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Tuple(parts))) => Some(parts.clone()),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(part)) => Some(vec![part.clone()]),
+        _ => None,
+    };
+    list.args.iter().map(part).collect::<Option<Vec<_>>>().map(make)
+}
+
 /// The item of that name.
 fn alias<'i>(ident: &Ident, items: &'i [OutputItem]) -> Result<Option<&'i OutputItem>> {
     let name = meant(ident, items.iter().map(|item| item.name.as_str()))?;
-    let mut named = items.iter().filter(|item| item.name == name);
+    let is_name = items.iter().any(|item| item.name == name);
+    let is_called = |item: &&OutputItem| item.name == name || !is_name && item.other.as_ref() == Some(&name);
+    let mut named = items.iter().filter(is_called);
     let found = named.next();
     if let Some(first) = found
         && named.any(|other| other.expression != first.expression)

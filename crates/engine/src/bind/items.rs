@@ -1,11 +1,14 @@
 //! The items of a select list: what each is called, and the columns that a `*` stands for.
 
 use crate::Result;
-use crate::bind::binder::Binder;
+use crate::bind::binder::{Binder, TablesOf};
 use crate::bind::error;
 use crate::bind::expression::NameContext;
+use crate::bind::functions::in_rows;
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
+use crate::settings::ColumnNames;
+use crate::sql::headings::{Heading, NAMELESS, last_name};
 use crate::sql::names::{fold, is_without_case, meant};
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::sqlparser::ast::{
@@ -17,8 +20,10 @@ use gingham_storage::SqlState;
 /// An item of a select list.
 #[derive(Debug, Clone)]
 pub(super) struct OutputItem {
-    /// What its column is called: by its alias, its column, or its text.
+    /// What its column is called: by its alias, its column, or as `gingham.column_names` has it.
     pub(super) name: String,
+    /// What it would be called under the other value of that setting, by which queries around it may call it, too.
+    pub(super) other: Option<String>,
     pub(super) expression: Planned,
     /// The column that it casts, by which queries around it may call it.
     pub(super) casts: Option<String>,
@@ -30,24 +35,15 @@ impl OutputItem {
     /// A column of another query.
     pub(super) fn of(own: &Named) -> Self {
         let expression = Planned::Column(own.column.clone());
-        Self { name: own.name.clone(), expression, casts: None, has_alias: false }
+        Self { name: own.name.clone(), other: own.other.clone(), expression, casts: None, has_alias: false }
     }
 }
 
 /// What one item is called when its text tells: by its alias, its column's name, or as it was written.
 pub(crate) fn heading(item: &SelectItem) -> Option<String> {
-    match item {
-        SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
-        SelectItem::UnnamedExpr(expression) => Some(last_name(expression).map_or_else(|| expression.to_string(), fold)),
-        _ => None,
-    }
-}
-
-/// The column's name in `a` or `t.a`.
-fn last_name(expression: &Expr) -> Option<&Ident> {
-    match expression {
-        Expr::Identifier(name) => Some(name),
-        Expr::CompoundIdentifier(names) => names.last(),
+    match (Heading::of_item(item), item) {
+        (Some(heading), _) => Some(heading.text),
+        (None, SelectItem::ExprWithAlias { alias, .. }) => Some(fold(alias)),
         _ => None,
     }
 }
@@ -64,18 +60,17 @@ impl Binder<'_> {
         for item in list {
             match item {
                 SelectItem::UnnamedExpr(text) | SelectItem::ExprWithAlias { expr: text, .. } => {
-                    let expression = self.expression(text, around)?;
-                    let mut name = heading(item).unwrap_or_default();
-                    if let (SelectItem::UnnamedExpr(_), Planned::Column(column)) = (item, &expression)
+                    let expression = in_rows(self.expression(text, around)?)?;
+                    let (mut name, other, has_alias) = self.called_item(item, around);
+                    if let (false, Planned::Column(column)) = (has_alias, &expression)
                         && let Some(own) = around.scope.name_of(column)
                         && last_name(text).is_some_and(|ident| is_without_case(ident, own))
                     {
                         own.clone_into(&mut name);
                     }
-                    let has_alias = matches!(item, SelectItem::ExprWithAlias { .. });
                     let is_cast = !has_alias && last_name(text).is_none();
                     let casts = cast_column(text).filter(|_| is_cast).map(fold);
-                    items.push(OutputItem { name, expression, casts, has_alias });
+                    items.push(OutputItem { name, other, expression, casts, has_alias });
                 }
                 SelectItem::Wildcard(options) => {
                     if around.scope.relations.is_empty() {
@@ -98,6 +93,21 @@ impl Binder<'_> {
             }
         }
         Ok(items)
+    }
+
+    /// What an item is called, what it would be called under the other value of the setting, and whether AS says so.
+    fn called_item(&self, item: &SelectItem, around: NameContext<'_>) -> (String, Option<String>, bool) {
+        let Some(Heading { text, postgres }) = Heading::of_item(item) else {
+            return (heading(item).unwrap_or_default(), None, true);
+        };
+        // A view's columns are called the same whoever reads it.
+        let is_of_view = matches!(around.place.tables, TablesOf::View(_));
+        let (name, other) = match self.column_names {
+            ColumnNames::Postgres if !is_of_view => (postgres, text),
+            _ => (text, postgres),
+        };
+        let other = Some(other).filter(|other| *other != name && other != NAMELESS);
+        (name, other, false)
     }
 
     /// The columns that a `*` with its options stands for.
@@ -128,9 +138,9 @@ impl Binder<'_> {
         let kept = columns.into_iter().filter(|own| !names.contains(&own.name));
         let items: Vec<OutputItem> = kept
             .map(|own| {
-                let other = replaced.iter().find(|(name, _)| *name == own.name);
-                let expression = other.map_or_else(|| Planned::Column(own.column), |(_, other)| other.clone());
-                OutputItem { name: own.name, expression, casts: None, has_alias: false }
+                let with = replaced.iter().find(|(name, _)| *name == own.name);
+                let expression = with.map_or_else(|| Planned::Column(own.column), |(_, with)| with.clone());
+                OutputItem { name: own.name, other: own.other, expression, casts: None, has_alias: false }
             })
             .collect();
         if items.is_empty() && !left_out.is_empty() {
@@ -219,7 +229,7 @@ fn cast_column(mut expression: &Expr) -> Option<&Ident> {
 
 /// The names of a list whose query stands within another. A cast of a column goes by the column's name where no other does,
 /// and what is there twice is numbered, so that queries around it can name each.
-pub(super) fn inner_names(items: &[OutputItem]) -> Vec<String> {
+pub(super) fn inner_names(items: &[OutputItem], column_names: ColumnNames) -> Vec<String> {
     let taken: Vec<&String> = items.iter().map(|item| item.casts.as_ref().unwrap_or(&item.name)).collect();
     let mut seen: Vec<(&Planned, &String)> = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -234,6 +244,8 @@ pub(super) fn inner_names(items: &[OutputItem]) -> Vec<String> {
         let again = seen.iter().filter(|known| **known == own).count();
         seen.push(own);
         let is_free = |name: &String| !taken.contains(&name);
+        // In PostgreSQL a name that two columns have is none's.
+        let again = if column_names == ColumnNames::Postgres { 0 } else { again };
         let numbered = (again..).map(|n| format!("{}_{n}", item.name)).find(is_free).filter(|_| again > 0);
         names.push(numbered.unwrap_or_else(|| item.name.clone()));
     }

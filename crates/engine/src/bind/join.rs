@@ -37,6 +37,9 @@ impl Binder<'_> {
             self.factor(&join.relation, member)?
         };
         once(&left.scope, &right.scope)?;
+        let is_outer = |kinds: &[JoinType]| kinds.contains(&kind) || kind == JoinType::Full;
+        let left = if is_outer(&[JoinType::Right]) { self.with_presence(left)? } else { left };
+        let right = if is_outer(&[JoinType::Left]) { self.with_presence(right)? } else { right };
         match constraint {
             JoinConstraint::On(condition) => self.joined_on(left, right, kind, condition, member.place),
             JoinConstraint::None => joined(left, right, kind, Vec::new()),
@@ -119,7 +122,7 @@ impl Binder<'_> {
         for (left, right) in pairs {
             let name = self.names.fresh(&left.name);
             columns.push(coalesce(vec![Planned::Column(left.column), Planned::Column(right.column)]).alias(&name));
-            merged.push(Named { name: left.name, column: Column::new_unqualified(name) });
+            merged.push(Named { name: left.name, other: left.other, column: Column::new_unqualified(name) });
         }
         from.plan = self.project(from.plan.clone(), columns)?;
         from.scope.fields = Arc::clone(from.plan.schema());

@@ -14,6 +14,8 @@ use std::collections::HashSet;
 #[derive(Debug, Default)]
 pub(super) struct Mentioned {
     names: HashSet<String>,
+    /// Those that stand alone, without a table before them.
+    bare: HashSet<String>,
 }
 
 impl Mentioned {
@@ -27,6 +29,11 @@ impl Mentioned {
     /// Whether a column of that name may be meant.
     pub(super) fn has(&self, column: &str) -> bool {
         self.names.contains(&column.to_lowercase())
+    }
+
+    /// Whether the row of a table of that name may be meant.
+    pub(super) fn has_bare(&self, table: &str) -> bool {
+        self.bare.contains(&table.to_lowercase())
     }
 
     fn name(&mut self, name: &str) {
@@ -58,7 +65,10 @@ impl Visit for Mentioned {
 
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         match expression {
-            Expr::Identifier(name) => self.name(&name.value),
+            Expr::Identifier(name) => {
+                self.name(&name.value);
+                self.bare.insert(name.value.to_lowercase());
+            }
             Expr::CompoundIdentifier(names) => names.iter().for_each(|name| self.name(&name.value)),
             _ => {}
         }

@@ -14,15 +14,17 @@
 //! | `names` | names that occur once |
 //! | `mentioned` | which columns of its tables a statement names |
 //! | `scope` | what a name may mean |
-//! | `query`, `with`, `pipe` | WITH, ORDER BY and LIMIT around a query; operators behind it |
+//! | `query`, `with`, `ties`, `pipe` | WITH, ORDER BY, LIMIT and FETCH around a query; operators behind it |
 //! | `recursive` | WITH RECURSIVE |
 //! | `shared` | queries of WITH that are computed once |
 //! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
-//! | `select`, `items`, `group`, `window`, `frame`, `order`, `unnest` | the clauses of SELECT |
-//! | `from`, `functions`, `join` | the members of FROM |
+//! | `select`, `items`, `group`, `window`, `frame`, `frame_exclusion`, `order`, `unnest` | the clauses of SELECT |
+//! | `from`, `functions`, `sample`, `join` | the members of FROM |
 //! | `merge` | the one query of MERGE: target and source joined, the clause that takes each row, the values that it gives |
 //! | `keys` | keys of tables, kept from DataFusion where they mislead it |
 //! | `expression`, `subquery`, `row`, `outer` | scalar expressions, the queries in them, comparisons of rows, aggregates of queries around |
+//! | `whole_row` | rows of tables as values |
+//! | `typed` | calls that are others for other types |
 //! | `fixed` | CHAR(n), and casts to CHAR(n) and VARCHAR(n) |
 //! | `patterns` | regular expressions and patterns of LIKE as PostgreSQL reads them |
 //! | `error` | errors with the place in the text |
@@ -32,6 +34,7 @@ mod error;
 mod expression;
 mod fixed;
 mod frame;
+mod frame_exclusion;
 mod from;
 mod functions;
 mod group;
@@ -48,6 +51,7 @@ mod pipe;
 mod query;
 mod recursive;
 mod row;
+mod sample;
 mod scope;
 mod select;
 mod set;
@@ -55,7 +59,10 @@ mod shared;
 mod statement;
 mod subquery;
 mod tables;
+mod ties;
+mod typed;
 mod unnest;
+mod whole_row;
 mod window;
 mod with;
 mod with_order;

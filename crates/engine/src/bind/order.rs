@@ -87,6 +87,10 @@ impl Binder<'_> {
                 }
                 return Ok(OrderValue::Item(at));
             }
+            let mut others = items.iter().enumerate().filter(|(_, item)| item.other.as_ref() == Some(&name));
+            if let (Some((at, _)), None, false) = (others.next(), others.next(), around.scope.has(&name)) {
+                return Ok(OrderValue::Item(at));
+            }
         }
         if let Some(at) = same_text(text, list).filter(|_| list.len() == items.len()) {
             return Ok(OrderValue::Item(at));

@@ -76,9 +76,11 @@ impl Binder<'_> {
         if let Some(with) = &query.with {
             self.unnamed(with.cte_tables.len(), place)?;
         }
-        if let Some(limit) = &query.limit_clause {
-            bound.plan = self.limit(bound.plan, limit, place)?;
-        }
+        bound.plan = match (&query.fetch, &query.limit_clause) {
+            (Some(fetch), limit) => self.fetch(bound.plan, fetch, limit.as_ref(), place)?,
+            (None, Some(limit)) => self.limit(bound.plan, limit, place)?,
+            (None, None) => bound.plan,
+        };
         pipe::all(self, bound, &query.pipe_operators, place)
     }
 

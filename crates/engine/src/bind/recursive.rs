@@ -95,9 +95,9 @@ impl Binder<'_> {
         }
         let names: Vec<String> = first.columns.iter().map(|own| own.name.clone()).collect();
         let is_distinct = !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::AllByName);
-        let plan = LogicalPlanBuilder::from(first.plan);
+        let plan = LogicalPlanBuilder::from(first.plan.clone());
         let plan = plan.to_recursive_query(next.table, next.bound.plan, is_distinct)?.build()?;
-        Ok(Bound::of(plan, names))
+        Ok(Bound::of(plan, names).also_called(&first.columns))
     }
 
     /// Binds the second part of a query, over rows like those of the first.

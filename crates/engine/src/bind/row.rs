@@ -4,6 +4,7 @@
 
 use crate::bind::error;
 use crate::sql::dialect::Gingham;
+use crate::sql::forms::like_of;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,
@@ -34,6 +35,41 @@ pub(super) fn written_out(expression: &Expr) -> Result<Option<Expr>> {
             let any = combined(equal, &BinaryOperator::Or);
             Ok(any.map(|any| if *negated { not(any) } else { any }))
         }
+        Expr::IsNull(inner) | Expr::IsNotNull(inner) => {
+            let Some(own) = row(inner) else { return Ok(None) };
+            let is_null = matches!(expression, Expr::IsNull(_));
+            let test = |value: &Expr| match is_null {
+                true => Expr::IsNull(Box::new(value.clone())),
+                false => Expr::IsNotNull(Box::new(value.clone())),
+            };
+            Ok(combined(own.iter().map(test).collect(), &BinaryOperator::And))
+        }
+        Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+            let (Some(own), Some(others)) = (values(left), values(right)) else { return Ok(None) };
+            same_length(&own, &others, expression)?;
+            let differ = matches!(expression, Expr::IsDistinctFrom(..));
+            let test = |(left, right): (&Expr, &Expr)| {
+                let (left, right) = (Box::new(left.clone()), Box::new(right.clone()));
+                Expr::Nested(Box::new(if differ {
+                    Expr::IsDistinctFrom(left, right)
+                } else {
+                    Expr::IsNotDistinctFrom(left, right)
+                }))
+            };
+            let operator = if differ { BinaryOperator::Or } else { BinaryOperator::And };
+            Ok(combined(own.iter().zip(others.iter()).map(test).collect(), &operator))
+        }
+        Expr::Between { expr, negated, low, high } => {
+            let (Some(own), Some(least), Some(most)) = (values(expr), values(low), values(high)) else {
+                return Ok(None);
+            };
+            same_length(&own, &least, expression)?;
+            same_length(&own, &most, expression)?;
+            let bounds =
+                compared(&own, &BinaryOperator::GtEq, &least).zip(compared(&own, &BinaryOperator::LtEq, &most));
+            let within = bounds.map(|(least, most)| binary(least, BinaryOperator::And, most));
+            Ok(within.map(|within| if *negated { not(within) } else { within }))
+        }
         _ => Ok(None),
     }
 }
@@ -51,6 +87,22 @@ pub(super) fn of_query(expression: &Expr) -> Result<Option<Expr>> {
             Some(own) => {
                 let subquery = Box::new(truths(&own, &BinaryOperator::Eq, subquery, false)?);
                 Some(Expr::InSubquery { expr: truth(), subquery, negated: *negated })
+            }
+        },
+        Expr::AnyOp { left, compare_op: BinaryOperator::Custom(like), right, is_some } => match query_of(right) {
+            None => None,
+            Some(query) => {
+                let operator = BinaryOperator::Custom(like.clone());
+                let right = within(truths(std::slice::from_ref(left), &operator, query, false)?);
+                Some(Expr::AnyOp { left: truth(), compare_op: BinaryOperator::Eq, right, is_some: *is_some })
+            }
+        },
+        Expr::AllOp { left, compare_op: BinaryOperator::Custom(like), right } => match query_of(right) {
+            None => None,
+            Some(query) => {
+                let operator = BinaryOperator::Custom(like.clone());
+                let right = within(truths(std::slice::from_ref(left), &operator, query, false)?);
+                Some(Expr::AllOp { left: truth(), compare_op: BinaryOperator::Eq, right })
             }
         },
         Expr::AnyOp { left, compare_op, right, is_some } => match (values(left), query_of(right)) {
@@ -112,6 +164,21 @@ pub(super) fn query_of(expression: &Expr) -> Option<&Query> {
     }
 }
 
+/// The values of a row, which may be one alone: `ROW (a)`.
+fn row(expression: &Expr) -> Option<Cow<'_, [Expr]>> {
+    match expression {
+        Expr::Nested(inner) => row(inner),
+        Expr::Function(call) if call.over.is_none() && call.name.to_string().eq_ignore_ascii_case("row") => {
+            let FunctionArguments::List(list) = &call.args else { return None };
+            match list.args.as_slice() {
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] => Some(Cow::Owned(vec![value.clone()])),
+                _ => values(expression),
+            }
+        }
+        _ => values(expression),
+    }
+}
+
 /// The values of a row of several.
 fn values(expression: &Expr) -> Option<Cow<'_, [Expr]>> {
     match expression {
@@ -146,6 +213,10 @@ fn compared(own: &[Expr], operator: &BinaryOperator, others: &[Expr]) -> Option<
         BinaryOperator::NotEq => combined(each().collect(), &BinaryOperator::Or),
         BinaryOperator::Lt | BinaryOperator::LtEq => ordered(own, &BinaryOperator::Lt, operator, others),
         BinaryOperator::Gt | BinaryOperator::GtEq => ordered(own, &BinaryOperator::Gt, operator, others),
+        BinaryOperator::Custom(like) => match (own, others) {
+            ([own], [other]) => like_of(like, own.clone(), other.clone()),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -162,7 +233,7 @@ fn ordered(own: &[Expr], strict: &BinaryOperator, last: &BinaryOperator, others:
 }
 
 /// Conditions combined as a tree, which is shallow however many they are.
-fn combined(mut parts: Vec<Expr>, operator: &BinaryOperator) -> Option<Expr> {
+pub(super) fn combined(mut parts: Vec<Expr>, operator: &BinaryOperator) -> Option<Expr> {
     if parts.len() < 2 {
         return parts.pop();
     }

@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub(crate) struct Named {
     /// The user's name.
     pub(crate) name: String,
+    /// Another name, which counts where no column has it as its first.
+    pub(crate) other: Option<String>,
     /// The plan's column, whose name occurs once in the statement.
     pub(crate) column: Column,
 }
@@ -44,6 +46,12 @@ pub(super) struct FromRelation {
     pub(super) is_round: bool,
     /// Its PRIMARY KEY, when all columns of that are among `columns`.
     pub(super) key: Vec<Column>,
+    /// Other names of its columns, which are meant where nothing else has them.
+    pub(super) others: Vec<Named>,
+    /// Whether it is a function of values: its row is the one column's value.
+    pub(super) is_value: bool,
+    /// A column that is NULL where an outer join has no row of it.
+    pub(super) present: Option<Column>,
 }
 
 impl FromRelation {
@@ -219,7 +227,7 @@ impl NameScope {
 
     /// Whether a name that stands alone means a column here.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.named_so(None, name).next().is_some()
+        self.called(None, name).next().is_some()
     }
 
     /// The columns of a name: of a relation, or of those that are shown.
@@ -229,6 +237,15 @@ impl NameScope {
         let all = known.is_none().then(|| columns.iter().filter(move |own| own.name == name));
         let known = known.into_iter().flatten().map(|place| &columns[*place]);
         known.chain(all.into_iter().flatten())
+    }
+
+    /// The columns of a name, or else those that it is the other name of.
+    fn called<'a>(&'a self, relation: Option<usize>, name: &'a str) -> impl Iterator<Item = &'a Named> {
+        let mut named = self.named_so(relation, name).peekable();
+        let is_other = named.peek().is_none();
+        let columns = relation.map_or(&self.shown, |number| &self.relations[number].columns);
+        let others = columns.iter().filter(move |own| is_other && own.other.as_deref() == Some(name));
+        named.chain(others)
     }
 
     /// The relations that the parts before the last of a qualified name mean: `t`, `schema.t` or `catalog.schema.t`.
@@ -250,7 +267,7 @@ impl NameScope {
             match self.named(&parts[..qualifiers]).as_slice() {
                 [] => {}
                 [relation] => {
-                    let mut own = self.named_so(Some(*relation), &parts[qualifiers]);
+                    let mut own = self.called(Some(*relation), &parts[qualifiers]);
                     return match (own.next(), own.next()) {
                         (Some(own), None) => Search::Found { column: own.column.clone(), parts: qualifiers + 1 },
                         (Some(_), Some(_)) => Search::Ambiguous,
@@ -263,12 +280,26 @@ impl NameScope {
         let Some(first) = parts.first() else { return Search::Missing };
         let is_struct =
             |own: &Named| self.field(&own.column).is_ok_and(|field| matches!(field.data_type(), DataType::Struct(_)));
-        let mut own = self.named_so(None, first).filter(|own| parts.len() == 1 || is_struct(own));
+        let mut own = self.called(None, first).filter(|own| parts.len() == 1 || is_struct(own));
         let Some(found) = own.next() else { return Search::Missing };
         if own.any(|other| other.column != found.column) {
             return Search::Ambiguous;
         }
         Search::Found { column: found.column.clone(), parts: 1 }
+    }
+
+    /// The column that one of its members' other names means.
+    fn search_others(&self, parts: &[String]) -> Search {
+        let Some((name, qualifier)) = parts.split_last() else { return Search::Missing };
+        let relations: Vec<usize> =
+            if qualifier.is_empty() { (0..self.relations.len()).collect() } else { self.named(qualifier) };
+        let others = relations.iter().flat_map(|at| &self.relations[*at].others);
+        let mut found = others.filter(|own| own.name == *name);
+        match (found.next(), found.next()) {
+            (None, _) => Search::Missing,
+            (Some(own), None) => Search::Found { column: own.column.clone(), parts: parts.len() },
+            (Some(_), Some(_)) => Search::Ambiguous,
+        }
     }
 
     /// The parts of a name with the name of a column that differs in the case of letters alone; `None` where there is none.
@@ -315,6 +346,9 @@ pub(super) fn resolve(idents: &[Ident], scope: &NameScope, outer: Option<&Rc<Lev
             }
             Search::Ambiguous => return Err(error::ambiguous(idents)),
             Search::NoColumn { relation } => {
+                if let Some(found) = resolve_others(idents, &parts, (scope, is_outer), None)? {
+                    return Ok(found);
+                }
                 return Err(error::no_column(idents, scope.relations[relation].names(true)));
             }
             Search::Missing => candidates.extend(scope.candidates(parts.len() > 1)),
@@ -323,7 +357,34 @@ pub(super) fn resolve(idents: &[Ident], scope: &NameScope, outer: Option<&Rc<Lev
         own = next.map(|level| &level.scope);
         next = next.and_then(|level| level.next.as_ref());
     }
-    Err(error::no_column(idents, candidates))
+    match resolve_others(idents, &parts, (scope, false), outer)? {
+        Some(found) => Ok(found),
+        None => Err(error::no_column(idents, candidates)),
+    }
+}
+
+/// The column that a name means by another name of a member's column, in `scope`, or in one of those around it.
+fn resolve_others(
+    idents: &[Ident],
+    parts: &[String],
+    (scope, is_outer): (&NameScope, bool),
+    outer: Option<&Rc<Level>>,
+) -> Result<Option<ResolvedName>> {
+    let (mut own, mut next, mut is_outer) = (Some(scope), outer, is_outer);
+    while let Some(scope) = own {
+        match scope.search_others(parts) {
+            Search::Found { column, parts } => {
+                let field = scope.field(&column)?;
+                return Ok(Some(ResolvedName { column, field, is_outer, parts }));
+            }
+            Search::Ambiguous => return Err(error::ambiguous(idents)),
+            Search::NoColumn { .. } | Search::Missing => {}
+        }
+        is_outer = true;
+        own = next.map(|level| &level.scope);
+        next = next.and_then(|level| level.next.as_ref());
+    }
+    Ok(None)
 }
 
 /// The column that a name means which no column has: one whose name differs in the case of letters alone. `None` where there is none.

@@ -167,7 +167,11 @@ impl Binder<'_> {
         is_top: bool,
     ) -> Result<Bound> {
         let SelectParts { items, having: _, qualify: _, order, on, windows: _ } = parts;
-        let names = if is_top { items.iter().map(|item| item.name.clone()).collect() } else { inner_names(&items) };
+        let names = if is_top {
+            items.iter().map(|item| item.name.clone()).collect()
+        } else {
+            inner_names(&items, self.column_names)
+        };
         let (plan, groups) = self.unnest(plan, items.iter().map(|item| item.expression.clone()).collect())?;
         let mut list: Vec<Planned> = Vec::new();
         let mut columns: Vec<Named> = Vec::new();
@@ -178,6 +182,7 @@ impl Binder<'_> {
             starts.push(columns.len());
             let is_struct = group.len() > 1;
             for expression in group {
+                let other = item.other.clone().filter(|other| !is_struct && *other != name);
                 let name = match (&expression, is_struct) {
                     (Planned::Column(column), true) => {
                         let field = column.name.split_once('.').map_or(column.name.as_str(), |(_, field)| field);
@@ -188,7 +193,7 @@ impl Binder<'_> {
                 let listed = self.item(expression, &name, item.has_alias, &taken);
                 let column = column_of(&listed);
                 taken.insert(column.clone());
-                columns.push(Named { name, column });
+                columns.push(Named { name, other, column });
                 list.push(listed);
             }
         }

@@ -59,7 +59,8 @@ impl Binder<'_> {
             let are_integers = self.integers.has(&own.column) && self.integers.has(&other.column);
             self.integers.note(&own.column, are_integers);
         }
-        let names: Vec<String> = left.columns.into_iter().map(|own| own.name).collect();
+        let called = left.columns;
+        let names: Vec<String> = called.iter().map(|own| own.name.clone()).collect();
         let (mut first, mut second) = align_queries(left.plan, right.plan)?;
         if operator == SetOperator::Union {
             // DataFusion's rules look for a union's columns in each input by their names.
@@ -81,7 +82,7 @@ impl Binder<'_> {
             }
             (operator, quantifier) => return Err(error::unsupported(format!("{operator} {quantifier}"))),
         };
-        Ok(Bound::of(plan, names))
+        Ok(Bound::of(plan, names).also_called(&called))
     }
 
     /// A plan whose columns go by these names, with no table's before them.

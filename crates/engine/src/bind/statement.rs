@@ -7,6 +7,7 @@ use crate::bind::fixed::FixedLengths;
 use crate::bind::mentioned::Mentioned;
 use crate::bind::names::TakenNames;
 use crate::bind::tables::{Lookup, Tables};
+use crate::settings::Settings;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::execution::{SendableRecordBatchStream, SessionState};
@@ -76,6 +77,7 @@ pub(super) fn begun<'a>(
         beside: Vec::new(),
         calls: Vec::new(),
         with_named: 0,
+        column_names: Settings::of(state.config_options()).column_names,
         fixed: FixedLengths::default(),
         integers: IntegerColumns::default(),
     };

@@ -3,6 +3,7 @@
 use crate::bind::binder::{Binder, Bound, QueryContext, With, WithSource};
 use crate::bind::from::From;
 use crate::bind::scope::FromRelation;
+use crate::bind::scope::Named;
 use crate::bind::with_order::in_order;
 use crate::bind::{error, shared};
 use crate::shared::SharedRows;
@@ -77,7 +78,7 @@ impl Binder<'_> {
             WithSource::Query { shared, .. } if shared.borrow().is_some() => {
                 let known = shared.borrow().clone();
                 let (rows, names) = known.ok_or_else(|| Error::Internal("shared rows are gone".into()))?;
-                self.read(&rows, names)?
+                self.read(&rows, &names)?
             }
             WithSource::Query { query, columns, place, is_recursive, materialized, shared } => {
                 let named_before = self.with_named;
@@ -101,9 +102,8 @@ impl Binder<'_> {
                 match self.shared(&bound, *materialized, self.with_named - named_before)? {
                     None => bound,
                     Some(rows) => {
-                        let names: Vec<String> = bound.columns.into_iter().map(|own| own.name).collect();
-                        *shared.borrow_mut() = Some((Arc::clone(&rows), names.clone()));
-                        self.read(&rows, names)?
+                        *shared.borrow_mut() = Some((Arc::clone(&rows), bound.columns.clone()));
+                        self.read(&rows, &bound.columns)?
                     }
                 }
             }
@@ -131,9 +131,9 @@ impl Binder<'_> {
     }
 
     /// A reader of shared rows.
-    fn read(&mut self, rows: &Arc<SharedRows>, names: Vec<String>) -> Result<Bound> {
+    fn read(&mut self, rows: &Arc<SharedRows>, names: &[Named]) -> Result<Bound> {
         let plan = self.own_names(crate::shared::reader(rows)?)?;
-        Ok(Bound::of(plan, names))
+        Ok(Bound::of(plan, names.iter().map(|own| own.name.clone())).also_called(names))
     }
 }
 

@@ -8,8 +8,10 @@
 //! | `temporal`, `numbers`, `bytes` | the loops |
 //! | `decimals` | a text as a decimal |
 //! | `untyped` | texts without a type, by what they stand beside |
-//! | `nested` | lists and records as text |
+//! | `nested` | records as text |
+//! | `arrays` | arrays from text and as text |
 
+mod arrays;
 mod bytes;
 mod convert;
 mod decimals;
@@ -19,6 +21,7 @@ mod rule;
 mod temporal;
 mod untyped;
 
+pub(crate) use arrays::{Element, depth_of, elements_of};
 pub(crate) use bytes::{bytes_of, hex, unescaped, unhexed};
 pub(crate) use convert::{Failing, convert};
 pub(crate) use decimals::decimal_of_text;

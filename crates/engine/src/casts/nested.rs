@@ -30,7 +30,7 @@ impl TimesWithin {
     /// The values as text.
     pub(super) fn written(self, values: &ArrayRef) -> Result<ArrayRef> {
         let values = self.with_texts(values)?;
-        let options = FormatOptions::default();
+        let options = FormatOptions::default().with_null("NULL");
         let formatter = ArrayFormatter::try_new(values.as_ref(), &options)?;
         let texts = (0..values.len()).map(|row| values.is_valid(row).then(|| formatter.value(row).to_string()));
         Ok(Arc::new(texts.collect::<StringViewArray>()))

@@ -54,7 +54,7 @@ pub struct Appender {
 
 impl Appender {
     pub(crate) fn start(session: &Arc<Session>, reference: &TableReference) -> Result<Self> {
-        let context = session.begin(CancelToken::new())?;
+        let context = session.begin_writing(CancelToken::new())?;
         let definition = Arc::clone(&context.table(reference)?.table.definition);
         let schema = definition.arrow_schema();
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);

@@ -1,10 +1,13 @@
 //! The start of a statement: at once on the caller's thread where it is about one record, by a plan that was kept, or on the
 //! database's threads.
 
-use crate::session::{CachedPlan, CancelToken, Session, Started, StatementHandle, StatementTables, Stopwatch};
-use crate::session::{finished, finished_change, start, start_kept, wait};
+use crate::session::{
+    Beginning, CachedPlan, CancelToken, Session, Started, StatementHandle, StatementTables, Stopwatch,
+};
+use crate::session::{finished, finished_change, read_only, start, start_kept, wait};
 use crate::statements::Statement;
 use crate::statements::admin::prepare;
+use crate::statements::beginning::{beginning, writes};
 use crate::statements::dml::point;
 use crate::{Error, Result, statements};
 use datafusion::common::ParamValues;
@@ -103,12 +106,24 @@ fn launch(
     // EXECUTE is called what it executes is.
     let executed = prepare::executed(session, &statement);
     let command = statements::command(executed.as_ref().map_or(&statement, |prepared| &prepared.statement));
+    let meant = executed.as_ref().map_or(&*statement, |prepared| &prepared.statement);
+    if session.is_read_only() && writes(session, meant) {
+        return Err(read_only(command));
+    }
     let watch = match at_once(session, &statement, parameters.as_ref(), watch, &caller)? {
         AtOnce::Done(started) => return Ok(started.called(command)),
         AtOnce::NotSo(watch) => watch,
     };
-    let statement = statement.into_owned();
-    let started = start(session, caller.tables, watch, caller.cancel, |mut context| async move {
+    let mut statement = statement.into_owned();
+    let beginning = match executed {
+        Some(prepared) => beginning(session, &mut prepared.statement.clone())?,
+        None => beginning(session, &mut statement)?,
+    };
+    if matches!(beginning, Beginning::Locks { .. }) && session.is_read_only() {
+        return Err(read_only("a lock of records"));
+    }
+    let how = (caller.cancel, beginning);
+    let started = start(session, caller.tables, watch, how, |mut context| async move {
         context.text = text;
         statements::run(&context, statement, parameters).await
     });
@@ -128,6 +143,7 @@ fn at_once(
         return Ok(AtOnce::Done(finished(watch, schema, batch)));
     }
     if caller.waits
+        && session.with_settings(|settings| settings.statement_timeout.is_none())
         && let Some(records) = point::change_now(session, &caller.tables, statement, parameters)?
     {
         return Ok(AtOnce::Done(finished_change(watch, records)));

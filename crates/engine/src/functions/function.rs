@@ -52,6 +52,8 @@ pub(crate) struct PureFunction {
     compute: Compute,
     /// NULL arguments give NULL.
     is_strict: bool,
+    /// Whether its result may be NULL where that does not hang on the arguments.
+    nullable: Option<bool>,
     /// The operator that it stands for.
     operator: Option<&'static str>,
     signature: Signature,
@@ -61,7 +63,17 @@ impl PureFunction {
     /// A function that is NULL where an argument is.
     pub(crate) fn new(name: &'static str, coerce: Coerce, type_of: TypeOf, compute: Compute) -> Self {
         let signature = Signature::user_defined(Volatility::Immutable);
-        Self { name, aliases: Vec::new(), coerce, type_of, compute, is_strict: true, operator: None, signature }
+        Self {
+            name,
+            aliases: Vec::new(),
+            coerce,
+            type_of,
+            compute,
+            is_strict: true,
+            nullable: None,
+            operator: None,
+            signature,
+        }
     }
 
     /// With another name beside its own.
@@ -73,6 +85,18 @@ impl PureFunction {
     /// One that is not NULL wherever an argument is.
     pub(crate) fn with_nulls(mut self) -> Self {
         self.is_strict = false;
+        self
+    }
+
+    /// One that is never NULL.
+    pub(crate) fn always(mut self) -> Self {
+        self.nullable = Some(false);
+        self
+    }
+
+    /// One that may be NULL where no argument is.
+    pub(crate) fn may_be_null(mut self) -> Self {
+        self.nullable = Some(true);
         self
     }
 
@@ -144,6 +168,7 @@ impl ScalarUDFImpl for PureFunction {
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let types: Vec<_> = arguments.arg_fields.iter().map(|field| field.data_type().clone()).collect();
         let nullable = arguments.arg_fields.iter().any(|field| field.is_nullable());
+        let nullable = self.nullable.unwrap_or(nullable);
         Ok(Arc::new(Field::new(self.name, self.return_type(&types)?, nullable)))
     }
 

@@ -3,26 +3,41 @@
 //! | file | what |
 //! |---|---|
 //! | `characters` | chr |
+//! | `catalog` | PostgreSQL's functions about the catalog and the session |
+//! | `arrays` | PostgreSQL's functions of arrays that DataFusion lacks |
+//! | `quoting` | quote_ident, quote_literal, format |
 //! | `fixed` | casts to CHAR(n) and VARCHAR(n) |
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
 //! | `numbers` | power, sign |
-//! | `like` | patterns of LIKE that end too early |
+//! | `like` | patterns of LIKE that end too early, have another escape, or are several |
 //! | `regular` | regular expressions, regexp_replace |
+//! | `sampled` | which records TABLESAMPLE gives |
+//! | `sequences` | nextval and its kin |
 //! | `similar` | patterns of SIMILAR TO |
+//! | `substring` | what of a text a pattern finds |
 //! | `version` | version() |
 
+mod arrays;
+mod catalog;
 mod characters;
 mod fixed;
 mod function;
 pub(crate) mod like;
 pub(crate) mod names;
 mod numbers;
+mod quoting;
 pub(crate) mod regular;
+pub(crate) mod sampled;
+mod sequences;
 mod similar;
+mod substring;
 mod version;
 
+pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
+pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
+pub(crate) use quoting::quoted;
 pub use version::built_from;
 
 pub(crate) use function::{Compute, PureFunction, over_arrays, typed};
@@ -36,16 +51,53 @@ pub(crate) const ORDERED_AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "fi
 /// The function that makes a regular expression of a pattern of SIMILAR TO.
 pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 
+/// The function that gives a pattern of LIKE the backslash as its escape.
+pub(crate) const LIKE_ESCAPE: &str = "like_escape";
+/// The function that LIKE ANY of a list is.
+pub(crate) const LIKE_EACH: &str = "like_each";
+/// The function that `substring(text FROM pattern)` is.
+pub(crate) const SUBSTRING_OF: &str = "substring_of";
+/// The function that `substring(text SIMILAR pattern ESCAPE escape)` is.
+pub(crate) const SUBSTRING_SIMILAR: &str = "substring_similar";
+/// Functions that stand for what has no name in SQL: nobody calls them.
+const INTERNAL: &[&str] = &[
+    REGISTERED,
+    REGISTERED_NAME,
+    REGISTERED_OR_NULL,
+    COMPARE_ALL,
+    COMPARE_ANY,
+    SIMILAR_PATTERN,
+    TO_CHAR,
+    TO_VARCHAR,
+    names::ADD,
+    names::SUBTRACT,
+    names::MULTIPLY,
+    names::NEGATE,
+    names::DIVIDE,
+];
+
+/// Whether a function stands for what has no name in SQL.
+pub(crate) fn is_internal(name: &str) -> bool {
+    INTERNAL.contains(&name)
+}
+
 /// All of them.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    vec![
+    let mut all = sequences::all();
+    all.extend([
         numbers::power(),
         numbers::sign(),
+        like::like_escape(),
+        like::like_each(),
         characters::chr(),
         similar::similar_pattern(),
+        substring::substring_of(),
+        substring::substring_similar(),
         regular::regexp_replace(),
         version::version(),
         fixed::to_char(),
         fixed::to_varchar(),
-    ]
+    ]);
+    all.extend(catalog::all().into_iter().chain(arrays::all()).chain(quoting::all()));
+    all
 }

@@ -194,7 +194,8 @@ pub(crate) fn is_regular(operator: Operator) -> bool {
     matches!(operator, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch)
 }
 
-fn compiled(expression: &str) -> Result<Regex> {
+/// An expression that was written, ready to run.
+pub(super) fn compiled(expression: &str) -> Result<Regex> {
     match Regex::new(expression) {
         Ok(expression) => Ok(expression),
         Err(error) => invalid!(InvalidRegularExpression, "{error}"),

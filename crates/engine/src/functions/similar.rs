@@ -34,10 +34,23 @@ fn expression(pattern: &str, escape: &str) -> Result<String> {
     let mut letters = escape.chars();
     let (escape, more) = (letters.next(), letters.next());
     if more.is_some() {
-        return invalid!(InvalidEscapeCharacter, "SIMILAR TO '{pattern}': the escape must be one character or none");
+        return invalid!(InvalidEscapeSequence, "SIMILAR TO '{pattern}': the escape must be one character or none");
     }
-    let mut written = String::from("(?s)^(?:");
-    let mut letters = pattern.chars();
+    Ok(format!("(?s)^(?:{})$", part(pattern, escape, pattern, Part::Whole)?))
+}
+
+/// How much a part of a pattern takes where it may take more or less.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Part {
+    Whole,
+    /// As little as it can.
+    Shortest,
+}
+
+/// The regular expression of a part of `pattern`.
+pub(super) fn part(text: &str, escape: Option<char>, pattern: &str, kind: Part) -> Result<String> {
+    let mut written = String::new();
+    let mut letters = text.chars();
     let mut in_class = false;
     while let Some(letter) = letters.next() {
         if Some(letter) == escape {
@@ -69,8 +82,10 @@ fn expression(pattern: &str, escape: &str) -> Result<String> {
             '.' | '^' | '$' => literal(letter, &mut written),
             letter => written.push(letter),
         }
+        if kind == Part::Shortest && !in_class && matches!(letter, '%' | '*' | '+' | '?' | '}') {
+            written.push('?');
+        }
     }
-    written.push_str(")$");
     Ok(written)
 }
 

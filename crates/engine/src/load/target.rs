@@ -3,6 +3,7 @@
 use crate::files::FileFormat;
 use crate::load::{LoadOptions, tpch};
 use crate::session::{StatementContext, TargetTable, did_you_mean};
+use crate::statements::dml::generated;
 use crate::{Error, Result, statements};
 use datafusion::common::TableReference;
 use gingham_storage::store::Store;
@@ -94,7 +95,15 @@ fn add_columns(definition: &mut TableDefinition, columns: impl Iterator<Item = (
         let id = definition.next_column;
         definition.next_column += 1;
         let initial = Datum::Null;
-        definition.columns.push(ColumnDefinition { id, name, logical_type, nullable: true, default: None, initial });
+        definition.columns.push(ColumnDefinition {
+            id,
+            name,
+            logical_type,
+            nullable: true,
+            default: None,
+            initial,
+            generation: None,
+        });
     }
 }
 
@@ -106,7 +115,7 @@ pub(super) fn matched(
     width: usize,
     listed: Option<&[String]>,
 ) -> Result<Vec<String>> {
-    let all: Vec<String> = definition.columns.iter().map(|column| column.name.clone()).collect();
+    let all = generated::loaded(definition);
     let columns = match (listed, names) {
         (Some(listed), _) => listed.to_vec(),
         (None, Some(names)) => match by_name(definition, names, &all)? {

@@ -4,8 +4,9 @@ use crate::bind::{FoundView, KnownRelation, Looked, Lookup};
 use crate::files::{FileCall, find};
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{Session, StatementTables, did_you_mean, information_schema};
-use crate::session::{external_files, system_tables};
+use crate::session::{ReadSet, Session, StatementTables, did_you_mean, information_schema};
+use crate::session::{external_files, pg_catalog, sequences, system_tables};
+use crate::settings::{ClientSettings, ColumnNames, Settings};
 use crate::sql::literals::make_plannable;
 use crate::statements::{limit_depth, query_of_view};
 use crate::table::GinghamTable;
@@ -13,9 +14,9 @@ use crate::{Error, bind};
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, TableReference};
 use datafusion::logical_expr::TableType;
+use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast::Query;
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
@@ -33,10 +34,10 @@ pub(super) struct Catalogs {
 /// What one statement, or one view within it, can see.
 #[derive(Debug)]
 pub(super) struct Visible {
-    session: Arc<Session>,
-    snapshot: Arc<Snapshot>,
+    pub(super) session: Arc<Session>,
+    pub(super) snapshot: Arc<Snapshot>,
     /// `None` inside a view of the database, which must mean the same to every session.
-    session_only: Option<SessionOnly>,
+    pub(super) session_only: Option<SessionOnly>,
     /// Views whose definition is being planned, to refuse one that refers to itself.
     planning: Vec<Planned>,
     /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
@@ -44,6 +45,10 @@ pub(super) struct Visible {
     listing: Arc<AtomicBool>,
     /// The catalog and the schema of names that do not say theirs.
     default: (String, String),
+    /// The schemas in which those names are looked for, where a setting says so.
+    path: Option<Vec<String>>,
+    /// Where it is noted what of the database is looked up.
+    reads: Option<Arc<ReadSet>>,
 }
 
 /// A view that is being planned.
@@ -76,16 +81,28 @@ impl Catalogs {
         own: SessionOnly,
         listing: Arc<AtomicBool>,
         planning: Vec<Planned>,
-        settings: &ConfigOptions,
-    ) -> Arc<Self> {
+        config: &SessionConfig,
+    ) -> NewCatalogs {
         let session_only = Some(own);
+        let settings = config.options();
         let default = (settings.catalog.default_catalog.clone(), settings.catalog.default_schema.clone());
-        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing, default }) })
+        let path = ClientSettings::of(config).search_path().map(<[String]>::to_vec);
+        NewCatalogs(Visible { session, snapshot, session_only, planning, listing, default, path, reads: None })
     }
 
     /// What the statement can see.
     pub(super) fn visible(&self) -> &Arc<Visible> {
         &self.visible
+    }
+}
+
+/// The catalog of a statement before anybody has looked something up.
+pub(super) struct NewCatalogs(Visible);
+
+impl NewCatalogs {
+    /// Notes in `reads` what is looked up.
+    pub(super) fn noting(self, reads: Option<Arc<ReadSet>>) -> Arc<Catalogs> {
+        Arc::new(Catalogs { visible: Arc::new(Visible { reads, ..self.0 }) })
     }
 }
 
@@ -119,6 +136,9 @@ impl CatalogProvider for Catalog {
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        if name == pg_catalog::NAME {
+            return Some(Arc::new(Schema { visible: Arc::clone(&self.visible), name: name.to_string() }));
+        }
         if name == information_schema::NAME {
             let visible = Arc::clone(&self.visible);
             let catalogs = Arc::new(Catalogs { visible: Arc::clone(&visible) });
@@ -217,6 +237,7 @@ impl SchemaProvider for Schema {
             || self.externals().is_some_and(|externals| externals.table_exist(table))
             || in_snapshot(&self.visible.snapshot)
             || system_tables::NAMES.contains(&table)
+            || ([BARE_NAMES, pg_catalog::NAME].contains(&self.name.as_str()) && pg_catalog::has(table))
     }
 }
 
@@ -224,6 +245,15 @@ impl Visible {
     /// The catalog of what is visible.
     pub(super) fn catalog(self: &Arc<Self>) -> impl CatalogProvider + use<> {
         Catalog { visible: Arc::clone(self) }
+    }
+
+    /// The schemas that there are among those in which names without one are looked for.
+    pub(super) fn search_path(&self) -> Vec<String> {
+        let known = |schema: &&String| *schema == DEFAULT_SCHEMA || self.snapshot.schemas.contains(*schema);
+        match &self.path {
+            Some(path) => path.iter().filter(known).cloned().collect(),
+            None => vec![DEFAULT_SCHEMA.to_owned()],
+        }
     }
 
     /// TEMP tables' snapshot where they are seen, then the database's.
@@ -243,10 +273,13 @@ impl Visible {
         if let Some(table) = snapshot.table(name)? {
             return Ok(Some(Looked::Known(KnownRelation::Table { table: Arc::clone(table), is_temporary })));
         }
-        match snapshot.views.get(name) {
-            Some(view) => Ok(Some(Looked::View(Box::new(self.found_view(view, is_temporary)?)))),
-            None => Ok(None),
+        if let Some(view) = snapshot.views.get(name) {
+            return Ok(Some(Looked::View(Box::new(self.found_view(view, is_temporary)?))));
         }
+        let Some(sequence) = snapshot.sequences.get(name) else { return Ok(None) };
+        let temp = self.session.existing_temp_store().filter(|_| is_temporary);
+        let provider = sequences::table(sequence, temp.unwrap_or(&self.session.engine.store))?;
+        Ok(Some(Looked::Known(KnownRelation::Other(provider))))
     }
 
     /// A view as it is found: one of the database sees no tables of the session.
@@ -265,6 +298,9 @@ impl Visible {
             planning,
             listing: Arc::clone(&self.listing),
             default: self.default.clone(),
+            // A view means the same whatever the session has set.
+            path: self.path.as_ref().filter(|_| temporary).cloned(),
+            reads: self.reads.clone(),
         };
         let query = parse_view(view)?;
         let columns = view.columns.clone();
@@ -274,7 +310,11 @@ impl Visible {
     /// A view as a table of DataFusion's.
     async fn view_table(self: &Arc<Self>, view: FoundView) -> crate::Result<Arc<dyn TableProvider>> {
         let FoundView { name, mut query, columns, inside } = view;
-        let state = self.session.state().0;
+        let mut state = self.session.state().0;
+        let options = state.config_mut().options_mut();
+        // What a view does not say itself, its columns are called as they are written.
+        let settings = Settings { column_names: ColumnNames::Text, ..Settings::of(options) };
+        options.extensions.insert(settings);
         let bound = bind::bind(&state, &mut query, inside, Vec::new(), "").await;
         let mut bound = bound.map_err(|error| error.about(format_args!("view '{name}'")))?;
         for (own, given) in bound.names.0.iter_mut().zip(columns) {
@@ -295,31 +335,75 @@ fn parse_view(view: &ViewDefinition) -> crate::Result<Query> {
 }
 
 impl Schema {
+    /// The table of PostgreSQL's catalog of that name.
+    async fn of_postgresql(&self, table: &str) -> crate::Result<Option<Looked>> {
+        self.visible.reads.iter().for_each(|own| own.note_everything());
+        let found = pg_catalog::table(table, &self.visible).await?;
+        Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))))
+    }
+
     /// The table or view of that name.
     async fn look_up(&self, table: &str) -> crate::Result<Option<Looked>> {
-        let name = self.full_name(table);
-        if let Some(given) = self.given(table) {
-            return Ok(Some(Looked::Known(KnownRelation::Other(given))));
+        if self.name == pg_catalog::NAME {
+            return self.of_postgresql(table).await;
         }
-        if let Some(temp) = self.temp()
-            && let Some(found) = self.visible.kept(temp, &name, true)?
+        if let Some(found) = self.of_session(table)? {
+            return Ok(Some(found));
+        }
+        // Its names come before those of the database where a name stands alone, as in PostgreSQL.
+        if self.name == BARE_NAMES
+            && table.starts_with("pg_")
+            && let Some(found) = self.of_postgresql(table).await?
         {
             return Ok(Some(found));
         }
+        match self.visible.path.as_ref().filter(|_| self.name == BARE_NAMES) {
+            None => {
+                if let Some(found) = self.of_database(table).await? {
+                    return Ok(Some(found));
+                }
+            }
+            Some(path) => {
+                for name in path {
+                    let schema = Self { visible: Arc::clone(&self.visible), name: name.clone() };
+                    if let Some(found) = schema.of_database(table).await? {
+                        return Ok(Some(found));
+                    }
+                }
+            }
+        }
+        let temp = self.temp().map(AsRef::as_ref);
+        let other = match system_tables::table(table, &self.visible.session, &self.visible.snapshot, temp)? {
+            None => external_files::file(table, &self.visible.session).await?,
+            found => {
+                self.visible.reads.iter().for_each(|own| own.note_everything());
+                found
+            }
+        };
+        Ok(other.map(|provider| Looked::Known(KnownRelation::Other(provider))))
+    }
+
+    /// One that came with the statement, or a TEMP one.
+    fn of_session(&self, table: &str) -> crate::Result<Option<Looked>> {
+        if let Some(given) = self.given(table) {
+            return Ok(Some(Looked::Known(KnownRelation::Other(given))));
+        }
+        match self.temp() {
+            Some(temp) => self.visible.kept(temp, &self.full_name(table), true),
+            None => Ok(None),
+        }
+    }
+
+    /// One of this schema that outlasts the statement: an external one, or the database's.
+    async fn of_database(&self, table: &str) -> crate::Result<Option<Looked>> {
+        let name = self.full_name(table);
         if let Some(externals) = self.externals()
             && let Some(found) = externals.table(table).await?
         {
             return Ok(Some(Looked::Known(KnownRelation::Other(found))));
         }
-        if let Some(found) = self.visible.kept(&self.visible.snapshot, &name, false)? {
-            return Ok(Some(found));
-        }
-        let temp = self.temp().map(AsRef::as_ref);
-        let other = match system_tables::table(table, &self.visible.session, &self.visible.snapshot, temp)? {
-            None => external_files::file(table, &self.visible.session).await?,
-            found => found,
-        };
-        Ok(other.map(|provider| Looked::Known(KnownRelation::Other(provider))))
+        self.visible.reads.iter().for_each(|own| own.note(&name));
+        self.visible.kept(&self.visible.snapshot, &name, false)
     }
 }
 
@@ -331,13 +415,16 @@ impl Lookup for Arc<Visible> {
             return Err(unknown_catalog(&resolved.catalog));
         }
         if &*resolved.schema == information_schema::NAME {
+            self.reads.iter().for_each(|own| own.note_everything());
             let schema = self.catalog().schema(information_schema::NAME);
             let Some(schema) = schema else { return Ok(None) };
             let found = schema.table(&resolved.table).await?;
             return Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))));
         }
         let name = &*resolved.schema;
-        if ![DEFAULT_SCHEMA, BARE_NAMES].contains(&name) && !self.snapshot.schemas.iter().any(|own| own == name) {
+        if ![DEFAULT_SCHEMA, BARE_NAMES, pg_catalog::NAME].contains(&name)
+            && !self.snapshot.schemas.iter().any(|own| own == name)
+        {
             return Ok(None);
         }
         let schema = Schema { visible: Arc::clone(self), name: name.to_owned() };
@@ -350,7 +437,8 @@ impl Lookup for Arc<Visible> {
 
     fn unknown(&self, reference: &TableReference) -> Error {
         let resolved = reference.clone().resolve(&self.default.0, &self.default.1);
-        let schema = if &*resolved.schema == BARE_NAMES { DEFAULT_SCHEMA } else { &resolved.schema };
+        let first = self.path.as_ref().and_then(|path| path.first()).map_or(DEFAULT_SCHEMA, String::as_str);
+        let schema = if &*resolved.schema == BARE_NAMES { first } else { &resolved.schema };
         self.unknown_table(&TableName { schema: schema.to_owned(), table: resolved.table.to_string() })
     }
 }
@@ -367,8 +455,10 @@ impl Visible {
     /// "table 'x' does not exist; did you mean 'y'?"
     pub(super) fn unknown_table(&self, name: &TableName) -> Error {
         let snapshots = self.snapshots();
-        if name.schema != DEFAULT_SCHEMA && !snapshots.iter().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
-            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain([information_schema::NAME]);
+        let is_known = [DEFAULT_SCHEMA, pg_catalog::NAME].contains(&name.schema.as_str());
+        if !is_known && !snapshots.iter().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
+            let system = [information_schema::NAME, pg_catalog::NAME];
+            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain(system);
             return Error::invalid(
                 SqlState::UndefinedSchema,
                 match find::of_name(Path::new(&format!("x.{}", name.table))) {

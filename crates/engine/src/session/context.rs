@@ -4,14 +4,17 @@ use crate::bind::{BoundMerge, BoundQuery, Instead, Lookup, MergeShape, bind, bin
 use crate::compile::CompileClock;
 use crate::datafusion::cancellation::StopSignal;
 use crate::session::catalog::{Catalogs, Planned, SessionOnly, unknown_catalog};
+use crate::session::pg_catalog::StatementNames;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{
-    CancelToken, Explaining, Notice, PlanNotes, PlanningTimes, Session, Settings, Severity, StatementTables, Stopwatch,
-    Use,
+    CancelToken, Explaining, Notice, PlanNotes, PlanningTimes, ReadSet, SequenceAccess, Session, Settings, Severity,
+    StatementTables, Stopwatch, Use,
 };
 use crate::session::{Until, Writing, progress};
+use crate::settings::ClientSettings;
 use crate::shared::{KeepsPlans, SharedRuns};
 use crate::sql::literals::make_plannable;
+use crate::sql::postgres::show_items;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
 use chrono::SubsecRound;
@@ -29,7 +32,7 @@ use gingham_storage::store::{Store, Waited, WriteOptions};
 use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a statement gives.
 pub(crate) enum Outcome {
@@ -66,8 +69,12 @@ pub(crate) struct StatementContext {
     pub(crate) explaining: Option<Arc<Explaining>>,
     /// Its part in the session's transaction.
     pub(crate) transaction: Option<Arc<Use>>,
+    /// Where it notes which tables it reads of the database, in a transaction that may have to know.
+    read_set: Option<Arc<ReadSet>>,
     /// Why no statement but the one that ends it can be in the session's transaction.
     ended: Option<Error>,
+    /// Others write, and records that they may change are passed over: SKIP LOCKED.
+    pub(crate) skips_locked: bool,
     /// How long it has waited to write.
     pub(super) waited: Waited,
     /// Set once the statement runs: see `Visible` of the catalog.
@@ -92,9 +99,15 @@ pub(crate) struct TargetTable {
 
 impl StatementContext {
     /// Pins the latest snapshots, or those of the session's transaction.
-    pub(super) fn new(session: Arc<Session>, cancel: CancelToken, tables: StatementTables) -> Result<Self> {
+    /// A statement that neither `reads` nor writes the database leaves the transaction free to begin at a later commit.
+    pub(super) fn new(
+        session: Arc<Session>,
+        cancel: CancelToken,
+        tables: StatementTables,
+        reads: bool,
+    ) -> Result<Self> {
         let (transaction, ended) = session.enter_transaction();
-        let context = Self::within(session, cancel, tables, transaction)?;
+        let context = Self::within(session, cancel, tables, transaction, reads)?;
         Ok(Self { ended, ..context })
     }
 
@@ -104,16 +117,18 @@ impl StatementContext {
         cancel: CancelToken,
         tables: StatementTables,
         transaction: Option<Arc<Use>>,
+        reads: bool,
     ) -> Result<Self> {
         let temp = session.existing_temp_store();
         let (snapshot, temp) = match &transaction {
-            Some(open) => (open.snapshot(), temp.map(|store| open.temp_snapshot(store)).transpose()?),
+            Some(open) => {
+                (open.snapshot(&session.engine.store, reads)?, temp.map(|store| open.temp_snapshot(store)).transpose()?)
+            }
             None => (session.engine.store.pinned()?, temp.map(|store| store.pinned()).transpose()?),
         };
         let snapshot = session.seen(snapshot);
+        let read_set = transaction.as_ref().and_then(|open| open.reads());
         let (mut state, settings_number) = session.state();
-        let settings = Settings { fallbacks: Arc::default(), ..Settings::of(state.config_options()) };
-        state.config_mut().options_mut().extensions.insert(settings);
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs = Catalogs::new(
             Arc::clone(&session),
@@ -121,8 +136,19 @@ impl StatementContext {
             SessionOnly { temp: temp.clone(), tables: tables.clone() },
             Arc::clone(&listing),
             Vec::new(),
-            state.config_options(),
-        );
+            state.config(),
+        )
+        .noting(read_set.clone());
+        let names = StatementNames::new(catalogs.visible(), &cancel);
+        let own = Settings::of(state.config_options());
+        let sequences = SequenceAccess::new(&session, transaction.as_ref(), own.write_options());
+        let settings = Settings {
+            fallbacks: Arc::default(),
+            catalog: Some(names as _),
+            sequences: Some(Arc::new(sequences)),
+            ..own
+        };
+        state.config_mut().options_mut().extensions.insert(settings);
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         state.mark_start_execution();
         let start = &mut state.execution_props_mut().query_execution_start_time;
@@ -144,7 +170,9 @@ impl StatementContext {
             watch,
             explaining: None,
             transaction,
+            read_set,
             ended,
+            skips_locked: false,
             waited,
             listing,
             catalogs,
@@ -171,6 +199,38 @@ impl StatementContext {
         Writing::new(self)
     }
 
+    /// This statement once its transaction has the turn to write, or, outside of one, once nobody else has it. It sees the newest
+    /// commit. With `nowait` it fails when others have the turn.
+    pub(super) async fn with_turn(self, nowait: bool) -> Result<Self> {
+        let store = Arc::clone(&self.session.engine.store);
+        let mut options = self.write_options();
+        if nowait {
+            options.lock_timeout = Some(Duration::ZERO);
+        }
+        let (own, open, wanted) = (Arc::clone(&store), self.transaction.clone(), options.clone());
+        let take = move || match open {
+            Some(open) => open.take_turn(&own, &wanted),
+            None => {
+                own.begin(&wanted, None)?.roll_back();
+                Ok(())
+            }
+        };
+        self.in_line_by(&store, &options, take).await?;
+        let (session, transaction) = (Arc::clone(&self.session), self.transaction.clone());
+        let newest = Self::within(session, self.cancel, self.tables, transaction, true)?;
+        Ok(Self { waited: self.waited, watch: self.watch, ..newest })
+    }
+
+    /// This statement, which passes over records that others may change.
+    pub(super) fn skipping_locked(self) -> Self {
+        Self { skips_locked: true, ..self }
+    }
+
+    /// Notes that lists of what is in the database are read.
+    pub(crate) fn reads_catalog(&self) {
+        self.read_set.iter().for_each(|own| own.note_everything());
+    }
+
     /// This statement, in which no view may lead to view `name`: it is being defined. It sees no tables of the statement, which
     /// the view would outlast.
     pub(crate) fn defining(&self, name: TableName, temporary: bool) -> Self {
@@ -187,7 +247,8 @@ impl StatementContext {
         let (session, snapshot) = (Arc::clone(&self.session), Arc::clone(&self.snapshot));
         let (own, listing) =
             (SessionOnly { temp: self.temp.clone(), tables: tables.clone() }, Arc::clone(&self.listing));
-        let catalogs = Catalogs::new(session, snapshot, own, listing, planning, state.config_options());
+        let catalogs = Catalogs::new(session, snapshot, own, listing, planning, state.config());
+        let catalogs = catalogs.noting(self.read_set.clone());
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         Self { state: Arc::new(state), catalogs, tables, ..self.clone() }
     }
@@ -200,7 +261,23 @@ impl StatementContext {
     /// This statement as one that is explained.
     pub(crate) fn explained(&self, until: Until) -> (Self, Arc<Explaining>) {
         let explaining = Arc::new(Explaining::new(until, self.state.runtime_env()));
-        (Self { explaining: Some(Arc::clone(&explaining)), ..self.clone() }, explaining)
+        let mut own = Self { explaining: Some(Arc::clone(&explaining)), ..self.clone() };
+        if own.is_planned_only() {
+            own.state = Arc::new(self.without_sequences());
+        }
+        (own, explaining)
+    }
+
+    /// The state of a statement that is not run, which takes no values of sequences.
+    fn without_sequences(&self) -> SessionState {
+        let mut state = (*self.state).clone();
+        let settings = self.settings();
+        let sequences = settings.sequences.as_ref().map(|access| Arc::new(access.planned()));
+        state.config_mut().options_mut().extensions.insert(Settings { sequences, ..settings });
+        let start = state.execution_props().query_execution_start_time;
+        state.mark_start_execution();
+        state.execution_props_mut().query_execution_start_time = start;
+        state
     }
 
     /// This statement as one that is not explained: a part of it that is computed first.
@@ -226,15 +303,54 @@ impl StatementContext {
         Settings::of(self.state.config_options())
     }
 
-    /// Schema and name that a reference means. Errors on another catalog.
+    /// Schema and name that a reference means: without a schema, those of the first one of `search_path` that has it. Errors on
+    /// another catalog.
     pub(crate) fn name(&self, reference: &TableReference) -> Result<TableName> {
+        let (schema, table) = self.resolved(reference)?;
+        if let Some(schema) = schema {
+            return Ok(TableName { schema, table });
+        }
+        let named = |schema: &str| TableName { schema: schema.to_owned(), table: table.clone() };
+        let has = |snapshot: &Snapshot, name: &TableName| snapshot.has_table(name) || snapshot.views.contains_key(name);
+        let own = named(DEFAULT_SCHEMA);
+        let client = ClientSettings::of(self.state.config());
+        let is_own = self.temp.as_ref().is_some_and(|temp| has(temp, &own));
+        let Some(path) = client.search_path().filter(|_| !is_own) else { return Ok(own) };
+        let found = path.iter().map(|schema| named(schema)).find(|name| has(&self.snapshot, name));
+        match found {
+            Some(found) => Ok(found),
+            None => self.new_name(reference, false),
+        }
+    }
+
+    /// Schema and name that something gets which is made under a reference: without a schema, the first one of `search_path` that there
+    /// is. What is `temporary` has no schema of its own.
+    pub(crate) fn new_name(&self, reference: &TableReference, temporary: bool) -> Result<TableName> {
+        let (schema, table) = self.resolved(reference)?;
+        let client = ClientSettings::of(self.state.config());
+        let schema = match (schema, client.search_path().filter(|_| !temporary)) {
+            (Some(schema), _) => schema,
+            (None, None) => DEFAULT_SCHEMA.to_owned(),
+            (None, Some(path)) => {
+                let known = |schema: &&String| *schema == DEFAULT_SCHEMA || self.snapshot.schemas.contains(*schema);
+                path.iter().find(known).cloned().ok_or_else(|| {
+                    let text = format!("'{table}' names no schema, and search_path has none that exists");
+                    Error::invalid(SqlState::UndefinedSchema, text)
+                })?
+            }
+        };
+        Ok(TableName { schema, table })
+    }
+
+    /// The schema, where one is named, and the name of a reference.
+    fn resolved(&self, reference: &TableReference) -> Result<(Option<String>, String)> {
         let options = &self.state.config_options().catalog;
         let resolved = reference.clone().resolve(&options.default_catalog, &options.default_schema);
         if &*resolved.catalog != CATALOG {
             return Err(unknown_catalog(&resolved.catalog));
         }
-        let schema = if &*resolved.schema == BARE_NAMES { DEFAULT_SCHEMA } else { &resolved.schema };
-        Ok(TableName { schema: schema.to_string(), table: resolved.table.to_string() })
+        let schema = (&*resolved.schema != BARE_NAMES).then(|| resolved.schema.to_string());
+        Ok((schema, resolved.table.to_string()))
     }
 
     /// Whether a name without a schema stands for a table, a view or a file.
@@ -248,7 +364,7 @@ impl StatementContext {
     }
 
     /// Where the table is looked for that a reference means: among TEMP tables first, but only when it names no schema.
-    fn places(&self, reference: &TableReference) -> impl Iterator<Item = (&Arc<Snapshot>, &Arc<Store>)> {
+    pub(super) fn places(&self, reference: &TableReference) -> impl Iterator<Item = (&Arc<Snapshot>, &Arc<Store>)> {
         let temp = self.temp.as_ref().zip(self.session.existing_temp_store()).filter(|_| !names_schema(reference));
         temp.into_iter().chain([(&self.snapshot, &self.session.engine.store)])
     }
@@ -256,6 +372,7 @@ impl StatementContext {
     /// The table that a reference means, `None` when there is none. Fails when it can't be read.
     pub(crate) fn find(&self, reference: &TableReference) -> Result<Option<TargetTable>> {
         let name = self.name(reference)?;
+        self.read_set.iter().for_each(|own| own.note(&name));
         for (snapshot, store) in self.places(reference) {
             if let Some(table) = snapshot.table(&name)? {
                 return Ok(Some(TargetTable { store: Arc::clone(store), table: Arc::clone(table) }));
@@ -273,6 +390,7 @@ impl StatementContext {
     /// The store and the definition of the table that a reference means, for what can be done with one that can't be read.
     pub(crate) fn defined(&self, reference: &TableReference) -> Result<(Arc<Store>, Arc<TableDefinition>)> {
         let name = self.name(reference)?;
+        self.read_set.iter().for_each(|own| own.note(&name));
         let mut found =
             self.places(reference).filter_map(|(snapshot, store)| Some((store, snapshot.definition(&name)?)));
         let (store, definition) = found.next().ok_or_else(|| self.no_table(&name))?;
@@ -324,6 +442,7 @@ impl StatementContext {
     ) -> Result<BoundQuery> {
         let begun = Instant::now();
         make_plannable(&mut query)?;
+        show_items(&mut query.body);
         let lookup = Arc::new(Arc::clone(self.catalogs.visible()));
         let mut bound = bind(&self.state, &mut query, lookup, instead, verb).await?;
         self.watch.note(|times| times.logical += begun.elapsed());

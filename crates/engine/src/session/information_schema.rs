@@ -2,6 +2,7 @@
 //! these names know neither types as SQL writes them nor defaults, keys and queries. The others are DataFusion's.
 
 use crate::session::catalog::Visible;
+use crate::session::pg_catalog;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::system_tables::SystemColumns;
 use crate::type_name::type_name;
@@ -14,15 +15,24 @@ use datafusion::common::Result;
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::logical_expr::TableType;
 use gingham_storage::model::ViewDefinition;
-use gingham_storage::{ColumnId, DEFAULT_SCHEMA, LogicalType, TableDefinition, TableName, Unit};
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::{
+    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, Generation, LogicalType, SequenceDefinition, TableDefinition,
+    TableName, Unit,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The schema's name.
 pub(super) const NAME: &str = "information_schema";
 /// DataFusion's tables that are given as they are.
-const THEIRS: [&str; 5] = ["tables", "schemata", "df_settings", "routines", "parameters"];
-const OURS: [&str; 4] = ["columns", "views", "table_constraints", "key_column_usage"];
+const THEIRS: [&str; 4] = ["tables", "schemata", "df_settings", "parameters"];
+const OURS: [&str; 6] = ["columns", "views", "table_constraints", "key_column_usage", "routines", "sequences"];
+
+/// The names of its tables.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    THEIRS.iter().chain(&OURS).copied()
+}
 
 /// The schema as one statement sees it.
 #[derive(Debug)]
@@ -59,8 +69,7 @@ impl InformationSchema {
                     Some(column) => Some(column.logical_type.clone()),
                     None => LogicalType::from_arrow(field.name(), field.data_type()).ok(),
                 };
-                let default = kept.and_then(|column| column.default.clone());
-                rows.push((name.clone(), position, Arc::clone(field), known, default));
+                rows.push((name.clone(), position, Arc::clone(field), known, kept.cloned()));
             }
         }
         let known = |measure: fn(&LogicalType) -> Option<u64>| {
@@ -70,7 +79,8 @@ impl InformationSchema {
         columns.table(rows.iter().map(|(name, ..)| name));
         columns.text("column_name", rows.iter().map(|(_, _, field, ..)| Some(field.name().into())));
         columns.number("ordinal_position", rows.iter().map(|(_, position, ..)| Some(*position)));
-        columns.text("column_default", rows.iter().map(|(.., default)| default.as_deref().map(Into::into)));
+        let defaults = rows.iter().map(|(.., kept)| kept.as_ref().and_then(|column| column.default.as_deref()));
+        columns.text("column_default", defaults.map(|default| default.map(Into::into)));
         let nullable = |field: &Field| Some(if field.is_nullable() { "YES" } else { "NO" }.into());
         columns.text("is_nullable", rows.iter().map(|(_, _, field, ..)| nullable(field)));
         columns.text(
@@ -85,6 +95,33 @@ impl InformationSchema {
         columns.number("numeric_precision_radix", known(radix));
         columns.number("numeric_scale", known(scale));
         columns.number("datetime_precision", known(fraction));
+        columns.generation(rows.iter().map(|(.., kept)| kept.as_ref()), &self.visible.snapshots());
+        Ok(columns.batch()?)
+    }
+
+    fn sequences(&self) -> Result<RecordBatch> {
+        let snapshots = self.visible.snapshots().into_iter().rev();
+        // Those of identity columns are no objects of their own, as PostgreSQL has it.
+        let all: BTreeMap<&TableName, &SequenceDefinition> = snapshots
+            .flat_map(|snapshot| snapshot.sequences.iter())
+            .map(|(name, record)| (name, &record.definition))
+            .filter(|(_, own)| !own.owner.is_some_and(|owner| owner.identity))
+            .collect();
+        let mut columns = SystemColumns::default();
+        columns.text("sequence_catalog", all.keys().map(|_| Some(CATALOG.into())));
+        columns.text("sequence_schema", all.keys().map(|name| Some(name.schema.as_str().into())));
+        columns.text("sequence_name", all.keys().map(|name| Some(name.table.as_str().into())));
+        let data_type = |own: &&SequenceDefinition| Some(LogicalType::Int(own.bits).to_string().into());
+        columns.text("data_type", all.values().map(data_type));
+        columns.number("numeric_precision", all.values().map(|own| Some(own.bits.into())));
+        columns.number("numeric_precision_radix", all.values().map(|_| Some(2)));
+        columns.number("numeric_scale", all.values().map(|_| Some(0)));
+        columns.text("start_value", all.values().map(|own| Some(own.start.to_string().into())));
+        columns.text("minimum_value", all.values().map(|own| Some(own.least.to_string().into())));
+        columns.text("maximum_value", all.values().map(|own| Some(own.most.to_string().into())));
+        columns.text("increment", all.values().map(|own| Some(own.increment.to_string().into())));
+        let cycle = |own: &&SequenceDefinition| Some(if own.cycle { "YES" } else { "NO" }.into());
+        columns.text("cycle_option", all.values().map(cycle));
         Ok(columns.batch()?)
     }
 
@@ -101,7 +138,8 @@ impl InformationSchema {
     fn constraints(&self) -> Result<RecordBatch> {
         let mut rows = Vec::new();
         for (name, table) in self.tables() {
-            let keys = table.keys.iter().map(|key| (&key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" }));
+            let keys = table.keys.iter().filter(|key| !table.is_of_index(&key.name));
+            let keys = keys.map(|key| (&key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" }));
             let references = table.references.iter().map(|reference| (&reference.name, "FOREIGN KEY"));
             let checks = table.checks.iter().map(|check| (&check.name, "CHECK"));
             rows.extend(keys.chain(references).chain(checks).map(|(constraint, kind)| (name, constraint, kind)));
@@ -112,10 +150,37 @@ impl InformationSchema {
         Ok(columns.batch()?)
     }
 
+    /// The functions that statements can call.
+    fn routines(&self) -> Result<RecordBatch> {
+        let functions = self.visible.functions();
+        let mut columns = SystemColumns::default();
+        let all = |text: &'static str| functions.iter().map(move |_| Some(text.into()));
+        let name = || functions.iter().map(|(name, _)| Some(name.as_str().into()));
+        columns.text("specific_catalog", all(CATALOG));
+        columns.text("specific_schema", all(pg_catalog::NAME));
+        columns.text("specific_name", name());
+        columns.text("routine_catalog", all(CATALOG));
+        columns.text("routine_schema", all(pg_catalog::NAME));
+        columns.text("routine_name", name());
+        columns.text("routine_type", all("FUNCTION"));
+        let kinds = functions.iter().map(|(_, kind)| {
+            Some(match *kind {
+                "a" => "AGGREGATE".into(),
+                "w" => "WINDOW".into(),
+                _ => "SCALAR".into(),
+            })
+        });
+        columns.text("function_type", kinds);
+        columns.text("routine_body", all("EXTERNAL"));
+        columns.text("external_language", all("INTERNAL"));
+        Ok(columns.batch()?)
+    }
+
     fn key_columns(&self) -> Result<RecordBatch> {
         let mut rows = Vec::new();
         for (name, table) in self.tables() {
-            let keys = table.keys.iter().map(|key| (&key.name, &key.columns, false));
+            let keys = table.keys.iter().filter(|key| !table.is_of_index(&key.name));
+            let keys = keys.map(|key| (&key.name, &key.columns, false));
             let references = table.references.iter().map(|reference| (&reference.name, &reference.columns, true));
             for (constraint, ids, refers) in keys.chain(references) {
                 let parts = (1..).zip(ids);
@@ -132,7 +197,48 @@ impl InformationSchema {
     }
 }
 
+/// YES or NO.
+fn yes_or_no(yes: bool) -> Option<std::borrow::Cow<'static, str>> {
+    Some(if yes { "YES" } else { "NO" }.into())
+}
+
 impl SystemColumns {
+    /// How the values of columns are made.
+    fn generation<'a>(
+        &mut self,
+        columns: impl Iterator<Item = Option<&'a ColumnDefinition>> + Clone,
+        snapshots: &[&Snapshot],
+    ) {
+        let of = |column: Option<&'a ColumnDefinition>| column.and_then(|column| column.generation.as_ref());
+        let identity = |column| match of(column) {
+            Some(Generation::Identity { always, sequence }) => Some((*always, *sequence)),
+            _ => None,
+        };
+        let sequence = |column| {
+            let (_, number) = identity(column)?;
+            let mut all = snapshots.iter().flat_map(|snapshot| snapshot.sequences.values());
+            all.find(|record| record.definition.number == number).map(|record| record.definition.clone())
+        };
+        let text = |value: i64| value.to_string().into();
+        self.text("is_identity", columns.clone().map(|column| yes_or_no(identity(column).is_some())));
+        let how = |(always, _): (bool, u64)| if always { "ALWAYS" } else { "BY DEFAULT" }.into();
+        self.text("identity_generation", columns.clone().map(|column| identity(column).map(how)));
+        self.text("identity_start", columns.clone().map(|column| sequence(column).map(|own| text(own.start))));
+        self.text("identity_increment", columns.clone().map(|column| sequence(column).map(|own| text(own.increment))));
+        self.text("identity_maximum", columns.clone().map(|column| sequence(column).map(|own| text(own.most))));
+        self.text("identity_minimum", columns.clone().map(|column| sequence(column).map(|own| text(own.least))));
+        let cycles = |column| yes_or_no(sequence(column).is_some_and(|own| own.cycle));
+        self.text("identity_cycle", columns.clone().map(cycles));
+        let is_stored = |column| matches!(of(column), Some(Generation::Stored(_)));
+        let generated = |column| Some(if is_stored(column) { "ALWAYS" } else { "NEVER" }.into());
+        self.text("is_generated", columns.clone().map(generated));
+        let expression = |column| match of(column) {
+            Some(Generation::Stored(text)) => Some(text.as_str().into()),
+            _ => None,
+        };
+        self.text("generation_expression", columns.map(expression));
+    }
+
     /// The names that a row about a table begins with.
     fn table<'a>(&mut self, names: impl Iterator<Item = &'a TableName> + Clone) {
         self.text("table_catalog", names.clone().map(|_| Some(CATALOG.into())));
@@ -161,6 +267,8 @@ impl SchemaProvider for InformationSchema {
             "views" => self.view_rows()?,
             "table_constraints" => self.constraints()?,
             "key_column_usage" => self.key_columns()?,
+            "routines" => self.routines()?,
+            "sequences" => self.sequences()?,
             name if THEIRS.contains(&name) => return self.theirs.table(name).await,
             _ => return Ok(None),
         };

@@ -6,15 +6,19 @@
 //! | `engine` | what all sessions of a database share: store, memory, threads |
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
+//! | `object_tables` | comments and sequences as tables |
 //! | `system_tables` | what each table is and how it is stored, open transactions, fallbacks |
 //! | `external_files` | files that a query reads in place |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
+//! | `pg_catalog` | PostgreSQL's catalog, as far as its clients read it |
 //! | `statement_tables` | tables of the program that one statement finds |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
 //! | `write_waits` | statements that may wait for the write lock |
 //! | `run`, `result` | running a statement on the database's threads, and its rows |
-//! | `settings` | SET and RESET |
+//! | `settings/` | SET, RESET and SHOW |
+//! | `cursors` | queries whose rows are fetched in portions |
+//! | `sequences` | how a statement asks sequences for values |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel`, `progress` | cancelling, and how far a statement is |
 //! | `explaining` | what EXPLAIN sees of a statement |
@@ -24,16 +28,20 @@
 mod cancel;
 mod catalog;
 mod context;
+mod cursors;
 mod engine;
 mod explaining;
 pub(crate) mod external_files;
 mod information_schema;
 mod memory;
 mod notices;
+mod object_tables;
+mod pg_catalog;
 mod plans;
 pub(crate) mod progress;
 mod result;
 mod run;
+mod sequences;
 mod settings;
 mod state;
 mod statement_tables;
@@ -48,32 +56,39 @@ pub(crate) use crate::suggest::did_you_mean;
 pub(crate) use cancel::{CancelToken, RunningStatements};
 pub use cancel::{StatementHandle, StatementProgress};
 pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
+pub(crate) use cursors::{CursorOptions, Cursors};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use explaining::{Explaining, Until};
 pub use notices::{Notice, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
-pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
+pub(crate) use run::{Beginning, Started, finished, finished_change, start, start_in, start_kept};
+pub(crate) use sequences::{SequenceAccess, SequenceReference, SequenceValues, names_in};
+pub(crate) use settings::{GivenBack, SettingChange, SettingChanges, ShownSetting};
 pub(crate) use state::BARE_NAMES;
 pub use statement_tables::StatementTables;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;
 pub use transaction::TransactionStatus;
-pub(crate) use transaction::{SessionTransaction, Slot, Use, Writing};
+pub(crate) use transaction::{ReadSet, SessionTransaction, Slot, Use, Writing};
 
 use crate::Result;
 use crate::files::Rejects;
 use crate::recording::Recording;
-use crate::statements::Statement;
+use crate::statements::{EndingTables, Statement};
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
-use datafusion::execution::SessionState;
+use datafusion::execution::{FunctionRegistry, SessionState};
+use datafusion::prelude::SessionConfig;
 use gingham_storage::panics::guarded;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
-use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+
+/// The first number of TEMP tables and sequences, which no database has so many of.
+const FIRST_TEMP_NUMBER: u64 = 1 << 28;
 
 /// What the clones of a connection share.
 pub(crate) struct Session {
@@ -99,8 +114,14 @@ pub(crate) struct Session {
     stand_in: OnceLock<TableStandIn>,
     /// Records of files that the last statement passed over which was to ignore errors.
     pub(crate) rejects: Rejects,
+    /// What the session has got of sequences.
+    pub(crate) sequence_values: SequenceValues,
+    /// TEMP tables that change when a transaction ends.
+    pub(crate) ending_tables: EndingTables,
     /// What statements say besides their results.
     pub(crate) notices: Notices,
+    /// Queries whose rows are fetched in portions.
+    pub(crate) cursors: Cursors,
 }
 
 /// A table in the place of another, which has the same columns.
@@ -138,9 +159,9 @@ impl Session {
         let engine_settings = engine.settings_number;
         let rejects = Rejects::default();
         let notices = Notices::new(rejects.clone());
-        Arc::new(Self {
+        Arc::new_cyclic(|own| Self {
             engine,
-            state: RwLock::new(state),
+            state: RwLock::new(with_functions(state, own)),
             settings_number: AtomicU64::new(engine_settings),
             temp: OnceLock::new(),
             externals: Arc::new(MemorySchemaProvider::new()),
@@ -150,8 +171,26 @@ impl Session {
             records: AtomicBool::new(false),
             stand_in: OnceLock::new(),
             rejects,
+            sequence_values: SequenceValues::default(),
+            ending_tables: EndingTables::default(),
             notices,
+            cursors: Cursors::default(),
         })
+    }
+
+    /// Pins the latest snapshots, or those of the transaction, for something that writes: a transaction takes the turn first. Blocks.
+    pub(crate) fn begin_writing(self: &Arc<Self>, cancel: CancelToken) -> Result<StatementContext> {
+        let context = self.begin(cancel)?;
+        if self.is_read_only() {
+            return Err(read_only("write"));
+        }
+        match &context.transaction {
+            Some(open) if !open.writes() => {
+                open.take_turn(&self.engine.store, &context.write_options())?;
+                self.begin(context.cancel)
+            }
+            _ => Ok(context),
+        }
     }
 
     /// Pins the latest snapshots, or those of the transaction, for one statement without tables of its own.
@@ -166,7 +205,7 @@ impl Session {
         tables: StatementTables,
     ) -> Result<StatementContext> {
         guarded(|| {
-            let context = StatementContext::new(Arc::clone(self), cancel, tables)?;
+            let context = StatementContext::new(Arc::clone(self), cancel, tables, true)?;
             context.require_live()?;
             Ok(context)
         })
@@ -219,6 +258,11 @@ impl Session {
         }
     }
 
+    /// Looks at the configuration.
+    fn with_config<R>(&self, look: impl FnOnce(&SessionConfig) -> R) -> R {
+        look(self.state.read().unwrap_or_else(PoisonError::into_inner).config())
+    }
+
     /// Number of the settings as they are now.
     pub(crate) fn settings_number(&self) -> u64 {
         self.settings_number.load(Ordering::Acquire)
@@ -237,6 +281,8 @@ impl Session {
             return Ok(Arc::clone(store));
         }
         let store = Store::scratch(Arc::clone(&self.engine.budget))?;
+        // So that a number means one thing of this session's.
+        store.write(|transaction| transaction.skip_numbers(FIRST_TEMP_NUMBER))?;
         Ok(Arc::clone(self.temp.get_or_init(|| store)))
     }
 
@@ -262,18 +308,26 @@ impl Session {
             return Ok(true);
         }
         let Some(temp) = self.existing_temp_store() else { return Ok(false) };
-        let temp = temp.snapshot()?;
+        let temp = match self.open_transaction() {
+            Some(open) => open.temp_snapshot(temp)?,
+            None => temp.snapshot()?,
+        };
         let mut kept = temp.definitions().map(|(name, _)| name).chain(temp.views.keys());
         Ok(kept.any(|own| own.table == name.table))
     }
+}
 
-    /// `SET name = value`. Errors name the settings or values that exist.
-    pub(crate) fn set_variable(&self, name: &str, value: &str) -> Result<()> {
-        settings::set(self, name, value)
+/// The state with the functions that know their session.
+fn with_functions(mut state: SessionState, session: &Weak<Session>) -> SessionState {
+    for function in settings::functions(session) {
+        // There is none of the name before.
+        drop(state.register_udf(function));
     }
+    state
+}
 
-    /// `RESET name`.
-    pub(crate) fn reset_variable(&self, name: &str) -> Result<()> {
-        settings::reset(self, name)
-    }
+/// The error of a statement that may not write.
+pub(crate) fn read_only(what: &str) -> crate::Error {
+    let text = format!("{what} can't run in a transaction that is READ ONLY");
+    crate::Error::invalid(SqlState::ReadOnlySqlTransaction, text)
 }

@@ -76,6 +76,18 @@ struct Said {
     /// Those that nobody was told yet.
     kept: VecDeque<Notice>,
     listener: Option<Listener>,
+    /// Only those as severe as that are said; `None` for none at all.
+    least: Least,
+}
+
+/// What `client_min_messages` lets through.
+#[derive(Debug, Clone, Copy)]
+struct Least(Option<Severity>);
+
+impl Default for Least {
+    fn default() -> Self {
+        Self(Some(Severity::Notice))
+    }
 }
 
 impl fmt::Debug for Notices {
@@ -97,6 +109,9 @@ impl Notices {
     /// Says something: to the listener, or to who takes notices next.
     pub(crate) fn say(&self, notice: Notice) {
         let mut said = self.said();
+        if said.least.0.is_none_or(|least| notice.severity < least) {
+            return;
+        }
         // It may ask for notices itself.
         if let Some(listener) = said.listener.clone() {
             drop(said);
@@ -106,6 +121,11 @@ impl Notices {
             said.kept.pop_front();
         }
         said.kept.push_back(notice);
+    }
+
+    /// From now on only notices as severe as `least` are said; none at all for `None`.
+    pub(super) fn want(&self, least: Option<Severity>) {
+        self.said().least = Least(least);
     }
 
     /// Says what has been gathered while a statement ran, which ends.

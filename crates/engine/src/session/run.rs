@@ -11,6 +11,7 @@ use futures::stream::StreamExt;
 use gingham_storage::panics::{self, PanicPoint, joined};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Batches that may wait for the reader of a result.
@@ -37,13 +38,59 @@ pub(crate) struct Started {
     recording: Option<Recording>,
 }
 
+/// What a statement needs of the session's transaction before it sees anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// It is about the session, and reads nothing.
+    OfSession,
+    /// It reads.
+    Reads,
+    /// It writes: a transaction takes the turn first.
+    Writes,
+    /// It keeps others from writing; with `nowait` it does not wait for those who do, and with `skips` it gives no rows then.
+    Locks { nowait: bool, skips: bool },
+}
+
+impl Beginning {
+    /// The context of a statement that begins so.
+    async fn context(
+        self,
+        session: Arc<Session>,
+        cancel: CancelToken,
+        tables: StatementTables,
+    ) -> Result<StatementContext> {
+        let new = |reads| StatementContext::new(Arc::clone(&session), cancel.clone(), tables.clone(), reads);
+        let in_turn = |context: &StatementContext| context.transaction.as_ref().is_some_and(|open| open.writes());
+        match self {
+            Self::OfSession => new(false),
+            Self::Reads => new(true),
+            Self::Writes => {
+                let context = new(false)?;
+                let is_alone = context.transaction.is_none();
+                if is_alone || in_turn(&context) { Ok(context) } else { context.with_turn(false).await }
+            }
+            Self::Locks { nowait, skips } => {
+                let context = new(false)?;
+                context.require_live()?;
+                if in_turn(&context) {
+                    return Ok(context);
+                }
+                match context.with_turn(nowait || skips).await {
+                    Err(Error::LockTimeout(_)) if skips => Ok(new(true)?.skipping_locked()),
+                    context => context,
+                }
+            }
+        }
+    }
+}
+
 /// Starts `work`, which runs one statement, with `tables` of its own, in the context it is given, until it is cancelled by
 /// `cancel`.
 pub(crate) fn start<F, W>(
     session: &Arc<Session>,
     tables: StatementTables,
     watch: Stopwatch,
-    cancel: CancelToken,
+    (cancel, beginning): (CancelToken, Beginning),
     work: W,
 ) -> Result<Started>
 where
@@ -54,7 +101,7 @@ where
     let (own, known) = (cancel.clone(), Arc::clone(&watch));
     let (sender, head) = oneshot::channel();
     let work = async move {
-        let mut context = StatementContext::new(begun, own, tables)?;
+        let mut context = beginning.context(begun, own, tables).await?;
         context.watch = known;
         let part = context.transaction.clone();
         Ok((work(context).await?, part))
@@ -123,16 +170,17 @@ fn start_with(
     let started =
         Started { command: "", head, batches, cancel: cancel.clone(), watch: Arc::clone(&watch), recording: None };
     let handle = session.engine.handle()?.clone();
+    let limit = session.with_settings(|settings| settings.statement_timeout);
     let session = Arc::clone(session);
     handle.spawn(async move {
         // What a cancelled statement has left is dropped within it, which can panic too.
-        let driven = AssertUnwindSafe(async {
+        let driven = AssertUnwindSafe(within(limit, &cancel, async {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(Error::Cancelled),
                 result = drive(work, &watch, &mut head_sender, &sender) => result,
             }
-        });
+        }));
         let result = joined(driven.catch_unwind().await);
         // The plan goes with it.
         drop(guard);
@@ -154,6 +202,24 @@ fn start_with(
         }
     });
     Ok(started)
+}
+
+/// Cancels `work` by its token once it has taken as long as `limit`. What is about to commit goes on.
+async fn within(limit: Option<Duration>, cancel: &CancelToken, work: impl Future<Output = Result<()>>) -> Result<()> {
+    let Some(limit) = limit else { return work.await };
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        biased;
+        result = &mut work => return result,
+        () = tokio::time::sleep(limit) => cancel.cancel(),
+    }
+    match work.await {
+        Err(Error::Cancelled) => Err(Error::StatementTimeout(format!(
+            "the statement was cancelled: it took longer than {} s (statement_timeout)",
+            limit.as_secs_f64()
+        ))),
+        result => result,
+    }
 }
 
 async fn drive(

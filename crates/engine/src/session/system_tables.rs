@@ -3,6 +3,7 @@
 
 use crate::Result;
 use crate::session::Session;
+use crate::session::object_tables;
 use crate::table::scalar;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -13,7 +14,7 @@ use gingham_storage::pages::{Attribute, AttributeForm};
 use gingham_storage::segment::{ColumnMeta, GroupMeta, Segment};
 use gingham_storage::snapshot::{DamagedTable, Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
-use gingham_storage::{ColumnDefinition, Datum, IndexDefinition, LogicalType, Packing, TableDefinition, TableName};
+use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType, Packing, TableDefinition, TableName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub(crate) const NAMES: &[&str] = &[
     "gingham_columns",
     "gingham_segments",
     "gingham_indexes",
+    "gingham_sequences",
+    "gingham_comments",
     "gingham_transactions",
     "gingham_fallbacks",
     "gingham_workload",
@@ -44,7 +47,7 @@ pub(crate) fn table(
         .map(|(name, table)| (name, TableSnapshot::empty(TableDefinition::clone(&table.definition))))
         .collect();
     let mut all = Vec::new();
-    for (snapshot, temporary) in both {
+    for (snapshot, temporary) in both.clone() {
         let first = all.len();
         all.extend(snapshot.tables.values().map(|table| Described { table, temporary, damaged: None }));
         let damaged = snapshot.damaged.iter().filter_map(|(name, damaged)| Some((unread.get(name)?, damaged)));
@@ -57,6 +60,8 @@ pub(crate) fn table(
         "gingham_segments" => segments(&all)?,
         "gingham_transactions" => transactions(session)?,
         "gingham_indexes" => indexes(&all)?,
+        "gingham_sequences" => object_tables::sequences(session, &both.clone().collect::<Vec<_>>())?,
+        "gingham_comments" => object_tables::comments(&both.map(|(snapshot, _)| snapshot).collect::<Vec<_>>())?,
         "gingham_fallbacks" => fallbacks(session)?,
         "gingham_workload" => workload(session)?,
         "gingham_rejects" => rejects(session)?,
@@ -143,7 +148,11 @@ impl SystemColumns {
         self.0.push((name, Arc::new(values.collect::<Int64Array>()), true));
     }
 
-    fn flag(&mut self, name: &'static str, values: impl Iterator<Item = Option<bool>>) {
+    pub(crate) fn integer(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
+        self.0.push((name, Arc::new(values.collect::<Int64Array>()), true));
+    }
+
+    pub(crate) fn flag(&mut self, name: &'static str, values: impl Iterator<Item = Option<bool>>) {
         self.0.push((name, Arc::new(values.collect::<BooleanArray>()), true));
     }
 
@@ -404,21 +413,25 @@ fn segments(all: &[Described<'_>]) -> Result<RecordBatch> {
 }
 
 fn indexes(all: &[Described<'_>]) -> Result<RecordBatch> {
-    let mut rows: Vec<(&TableDefinition, &IndexDefinition)> = Vec::new();
+    let mut rows: Vec<(&TableDefinition, &str, &[ColumnId], bool, bool)> = Vec::new();
     for Described { table, .. } in all {
-        rows.extend(table.definition.indexes.iter().map(|index| (&*table.definition, index)));
+        let of = &*table.definition;
+        let own = of.indexes.iter();
+        rows.extend(own.map(|own| (of, own.name.as_str(), own.columns.as_slice(), own.unique, own.of_constraint)));
+        let recorded = of.recorded.iter();
+        rows.extend(recorded.map(|own| (of, own.name.as_str(), own.columns.as_slice(), own.unique, false)));
     }
-    let names = |(definition, index): &(&TableDefinition, &IndexDefinition)| {
-        let columns = index.columns.iter().filter_map(|id| definition.column_by_id(*id));
+    let names = |definition: &TableDefinition, columns: &[ColumnId]| {
+        let columns = columns.iter().filter_map(|id| definition.column_by_id(*id));
         columns.map(|column| column.name.as_str()).collect::<Vec<_>>().join(",")
     };
     let mut columns = SystemColumns::default();
-    columns.text("table_schema", rows.iter().map(|(table, _)| Some(table.name.schema.as_str().into())));
-    columns.text("table_name", rows.iter().map(|(table, _)| Some(table.name.table.as_str().into())));
-    columns.text("index_name", rows.iter().map(|(_, index)| Some(index.name.as_str().into())));
-    columns.text("columns", rows.iter().map(|row| Some(names(row).into())));
-    columns.flag("is_unique", rows.iter().map(|(_, index)| Some(index.unique)));
-    columns.flag("of_constraint", rows.iter().map(|(_, index)| Some(index.of_constraint)));
+    columns.text("table_schema", rows.iter().map(|(table, ..)| Some(table.name.schema.as_str().into())));
+    columns.text("table_name", rows.iter().map(|(table, ..)| Some(table.name.table.as_str().into())));
+    columns.text("index_name", rows.iter().map(|(_, index, ..)| Some((*index).into())));
+    columns.text("columns", rows.iter().map(|(table, _, own, ..)| Some(names(table, own).into())));
+    columns.flag("is_unique", rows.iter().map(|(.., unique, _)| Some(*unique)));
+    columns.flag("of_constraint", rows.iter().map(|(.., of_constraint)| Some(*of_constraint)));
     columns.batch()
 }
 

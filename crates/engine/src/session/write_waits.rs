@@ -4,7 +4,7 @@
 
 use crate::session::{StatementContext, blocking};
 use crate::{Error, Result};
-use gingham_storage::store::Store;
+use gingham_storage::store::{Store, WriteOptions};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,13 +16,23 @@ impl StatementContext {
         store: &Arc<Store>,
         work: impl FnOnce() -> Result<R> + Send + 'static,
     ) -> Result<R> {
+        self.in_line_by(store, &self.write_options(), work).await
+    }
+
+    /// As [`in_line`](Self::in_line), waiting as `options` say.
+    pub(super) async fn in_line_by<R: Send + 'static>(
+        &self,
+        store: &Arc<Store>,
+        options: &WriteOptions,
+        work: impl FnOnce() -> Result<R> + Send + 'static,
+    ) -> Result<R> {
         if let Some(explaining) = &self.explaining {
             explaining.writes()?;
         }
         if self.transaction.as_ref().is_some_and(|transaction| transaction.has_turn(&self.session, store)) {
             return blocking(work).await;
         }
-        let (options, begun) = (self.write_options(), Instant::now());
+        let begun = Instant::now();
         let place = Arc::clone(&self.session.engine.waiting).acquire_owned();
         let place = match options.patience() {
             Some(limit) => tokio::time::timeout(limit, place).await.map_err(|_| Error::from(options.waited()))?,

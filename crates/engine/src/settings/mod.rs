@@ -2,19 +2,28 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `client` | settings of PostgreSQL that clients send |
+//! | `isolation` | what a transaction sees of others |
 //! | `parse` | values as they are written, and what they mean |
 //! | `durations` | lengths of time |
 //! | `notes` | what is noted of a statement's plans |
 
+mod client;
 mod durations;
+mod isolation;
 mod notes;
 mod parse;
 
+pub(crate) use client::{ClientSettings, KNOWN, Kind, KnownSetting, WITHOUT_EFFECT, checked, known};
+pub(crate) use isolation::{IsolationLevel, TransactionModes};
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
+pub(crate) use parse::switch;
 
+use crate::postgres::CatalogNames;
+use crate::session::SequenceAccess;
 use crate::settings::parse::{
-    parse_bytes, parse_delta_rows, parse_durability, parse_execution, parse_explain_width, parse_io, parse_io_depth,
-    parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
+    parse_bytes, parse_column_names, parse_delta_rows, parse_durability, parse_execution, parse_explain_width,
+    parse_io, parse_io_depth, parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
 };
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
@@ -55,6 +64,8 @@ pub(crate) struct Settings {
     pub(crate) reads: ReadOptions,
     /// `gingham.layout`: the layout of new tables that name none.
     pub(crate) layout: String,
+    /// `gingham.column_names`: what columns of a result are called that no AS names.
+    pub(crate) column_names: ColumnNames,
     /// `gingham.execution`: who runs what a pipeline can do.
     pub(crate) execution: Execution,
     /// `gingham.lab_stages`: what an experiment fixes of pipelines' stages. Experiments alone have the setting.
@@ -69,6 +80,10 @@ pub(crate) struct Settings {
     pub(crate) machine: Machine,
     /// `gingham.lock_timeout`: how long a statement waits for others that write; `None` for as long as it takes.
     pub(crate) lock_timeout: Option<Duration>,
+    /// `gingham.statement_timeout`: how long a statement may take.
+    pub(crate) statement_timeout: Option<Duration>,
+    /// `gingham.default_isolation`: what transactions see of others that say nothing of it.
+    pub(crate) isolation: IsolationLevel,
     /// `gingham.idle_in_transaction_timeout`: how long a transaction may be open without a statement.
     pub(crate) idle_timeout: Option<Duration>,
     /// `gingham.durability`: whether a power loss may undo the last commit.
@@ -79,10 +94,14 @@ pub(crate) struct Settings {
     pub(crate) show_code: Option<usize>,
     /// `gingham.explain_width`: columns of text that EXPLAIN's tree takes.
     pub(crate) explain_width: usize,
+    /// The catalog of the statement, for functions that ask it; no setting.
+    pub(crate) catalog: Option<Arc<dyn CatalogNames>>,
     /// Notes of the statement's plans for EXPLAIN; no setting.
     pub(crate) notes: Option<Arc<PlanNotes>>,
     /// The operators that the statement's plans leave to DataFusion; no setting.
     pub(crate) fallbacks: Arc<PlanFallbacks>,
+    /// How the statement's functions reach sequences; no setting.
+    pub(crate) sequences: Option<Arc<SequenceAccess>>,
 }
 
 /// The machine that plans and choices about pipelines go by.
@@ -97,6 +116,15 @@ pub(crate) enum Machine {
 /// Threads of the reference machine.
 pub(crate) const REFERENCE_THREADS: usize = 2;
 
+/// What columns of a result are called that no AS names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnNames {
+    /// As they are written: `count(*)`.
+    Text,
+    /// As PostgreSQL calls them: `count`.
+    Postgres,
+}
+
 /// Who runs what a pipeline can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Execution {
@@ -109,6 +137,7 @@ pub(crate) enum Execution {
 const EXECUTION: &str = "Who runs what a pipeline can do: auto, fused, staged, vectorized, interpreted or datafusion";
 const LAB_STAGES: &str = "For experiments: how pipelines are cut into stages, and what kernels do between them";
 const LAB_DELTA_ROWS: &str = "For experiments: records past which a delta is merged into a segment, or default";
+const COLUMN_NAMES: &str = "What columns of a result are called that no AS names: text, as they are written, or postgres, as PostgreSQL calls them";
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
@@ -123,6 +152,9 @@ const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows
 const EXPLAIN_WIDTH: &str = "Columns of text that EXPLAIN's tree takes: 40 to 1000";
 const LOCK_TIMEOUT: &str =
     "How long a statement waits for another transaction that writes, such as '10 s'; 0 is for ever";
+const STATEMENT_TIMEOUT: &str = "How long a statement may take before it is cancelled, such as '10 s'; 0 is for ever";
+const DEFAULT_ISOLATION: &str =
+    "What a transaction sees of others unless it says so: repeatable read, or read committed, as PostgreSQL";
 const IDLE_TIMEOUT: &str =
     "How long a transaction may be open without a statement before it is rolled back, such as '5 min'; 0 is for ever";
 const DURABILITY: &str = "full: a commit survives a power loss; relaxed: the last one may not, but never in part";
@@ -173,6 +205,7 @@ impl Settings {
             direct_io: false,
             reads: DEFAULT_READS,
             layout: DEFAULT_LAYOUT.to_owned(),
+            column_names: ColumnNames::Text,
             execution: Execution::Compiled(Mode::Auto),
             lab_stages: None,
             lab_delta_rows: None,
@@ -180,13 +213,17 @@ impl Settings {
             record_workload: false,
             machine: Machine::Here,
             lock_timeout: Some(DEFAULT_LOCK_TIMEOUT),
+            statement_timeout: None,
+            isolation: IsolationLevel::RepeatableRead,
             idle_timeout: None,
             relaxed: false,
             auto_vacuum: true,
             show_code: None,
             explain_width: DEFAULT_EXPLAIN_WIDTH,
+            catalog: None,
             notes: None,
             fallbacks: Arc::default(),
+            sequences: None,
         }
     }
 
@@ -205,6 +242,7 @@ impl Settings {
             "io_unit" => self.reads.unit = parse_io_unit(value)?,
             "io_depth" => self.reads.depth = parse_io_depth(value)?,
             "layout" => self.layout = value.trim().to_ascii_lowercase(),
+            "column_names" => self.column_names = parse_column_names(value)?,
             "execution" => self.execution = parse_execution(value)?,
             "lab_stages" if self.lab_stages.is_some() => {
                 let refused =
@@ -216,6 +254,8 @@ impl Settings {
             "record_workload" => self.record_workload = parse_switch(key, value)?,
             "machine" => self.machine = parse_machine(value)?,
             "lock_timeout" => self.lock_timeout = durations::parse(key, value)?,
+            "statement_timeout" => self.statement_timeout = durations::parse(key, value)?,
+            "default_isolation" => self.isolation = IsolationLevel::of(value)?,
             "idle_in_transaction_timeout" => self.idle_timeout = durations::parse(key, value)?,
             "auto_vacuum" => self.auto_vacuum = parse_switch(key, value)?,
             "durability" => self.relaxed = parse_durability(value)?,
@@ -269,11 +309,18 @@ impl ExtensionOptions for Settings {
             entry("io_unit", self.reads.unit.to_string(), IO_UNIT),
             entry("io_depth", self.reads.depth.to_string(), IO_DEPTH),
             entry("layout", self.layout.clone(), LAYOUT),
+            entry(
+                "column_names",
+                if self.column_names == ColumnNames::Text { "text" } else { "postgres" }.to_owned(),
+                COLUMN_NAMES,
+            ),
             entry("execution", self.execution.to_string(), EXECUTION),
             entry("cache_plans", self.cache_plans.to_string(), CACHE_PLANS),
             entry("record_workload", self.record_workload.to_string(), RECORD_WORKLOAD),
             entry("machine", if self.machine == Machine::Here { "here" } else { "reference" }.to_owned(), MACHINE),
             entry("lock_timeout", durations::show(self.lock_timeout), LOCK_TIMEOUT),
+            entry("statement_timeout", durations::show(self.statement_timeout), STATEMENT_TIMEOUT),
+            entry("default_isolation", self.isolation.name().to_owned(), DEFAULT_ISOLATION),
             entry("idle_in_transaction_timeout", durations::show(self.idle_timeout), IDLE_TIMEOUT),
             entry("durability", if self.relaxed { "relaxed" } else { "full" }.to_owned(), DURABILITY),
             entry("auto_vacuum", self.auto_vacuum.to_string(), AUTO_VACUUM),

@@ -1,6 +1,6 @@
 //! Values of settings as they are written, and what they mean. An error names the setting, the value and the choices.
 
-use crate::settings::{Execution, Machine};
+use crate::settings::{ColumnNames, Execution, Machine};
 use crate::{Error, Result};
 use gingham_execution::Mode;
 use gingham_kernels::Isa;
@@ -31,11 +31,32 @@ pub(super) fn parse_execution(value: &str) -> Result<Execution> {
     }
 }
 
-pub(super) fn parse_switch(name: &str, value: &str) -> Result<bool> {
+/// Whether a text is true or false: a word, as much of it as tells which, or a number, as PostgreSQL reads it.
+pub(crate) fn switch(value: &str) -> Option<bool> {
+    let value = value.trim().to_ascii_lowercase();
+    let begins = |word: &str, least: usize| value.len() >= least && word.starts_with(&value);
+    match () {
+        () if value == "1" || begins("true", 1) || begins("yes", 1) || begins("on", 2) => Some(true),
+        () if value == "0" || begins("false", 1) || begins("no", 1) || begins("off", 2) => Some(false),
+        () => None,
+    }
+}
+
+pub(super) fn parse_column_names(value: &str) -> Result<ColumnNames> {
     match value.trim().to_ascii_lowercase().as_str() {
-        "true" | "on" => Ok(true),
-        "false" | "off" => Ok(false),
+        "text" => Ok(ColumnNames::Text),
+        "postgres" => Ok(ColumnNames::Postgres),
         _ => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("gingham.column_names is text or postgres, not '{value}'"),
+        )),
+    }
+}
+
+pub(super) fn parse_switch(name: &str, value: &str) -> Result<bool> {
+    match switch(value) {
+        Some(on) => Ok(on),
+        None => Err(Error::invalid(
             SqlState::InvalidParameterValue,
             format!("gingham.{name} is true or false, not '{value}'"),
         )),

@@ -2,6 +2,7 @@
 
 use crate::sql::dialect::Gingham;
 use crate::sql::lengths::characters;
+use crate::sql::postgres::mend_type;
 use crate::temporal::zones::ZONE;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{BinaryLength, DataType, ExactNumberInfo, TimezoneInfo};
@@ -83,6 +84,14 @@ pub(crate) fn logical_type(column: &str, data_type: &DataType) -> Result<Logical
         Sql::Varbinary(None | Some(BinaryLength::Max)) => LogicalType::Binary,
         Sql::Unspecified => {
             return Err(Error::invalid(SqlState::SyntaxError, format!("column '{column}' has no type")));
+        }
+        Sql::Custom(..) => {
+            let mut own = data_type.clone();
+            mend_type(&mut own)?;
+            if own == *data_type {
+                return Err(refused(column, data_type));
+            }
+            logical_type(column, &own)?
         }
         _ => return Err(refused(column, data_type)),
     })

@@ -5,6 +5,7 @@
 //! something else than they say to a user of PostgreSQL. A wrapper that is not the generic dialect has to say anew all
 //! that it takes; that is the list below.
 
+use crate::sql::infix;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, SetExpr};
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -45,7 +46,6 @@ impl Dialect for Gingham {
 
     // What the generic dialect has.
     takes!(
-        supports_unicode_string_literal,
         supports_partition_by_after_order_by,
         supports_array_join_syntax,
         supports_group_by_expr,
@@ -142,12 +142,17 @@ impl Dialect for Gingham {
             Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull") => {
                 Some(Ok(self.prec_value(Precedence::Is)))
             }
+            Token::Word(_) => infix::precedence(parser).map(Ok),
             _ => None,
         }
     }
 
-    /// `((SELECT 1) UNION SELECT 2)` as a value, of which the parser takes the first query for all that is in the brackets.
+    /// `((SELECT 1) UNION SELECT 2)` as a value, of which the parser takes the first query for all that is in the brackets; and
+    /// grouping sets within others.
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        if let Some(sets) = infix::grouping_sets(parser) {
+            return Some(sets);
+        }
         let is_open = |at: usize| parser.peek_nth_token_ref(at).token == Token::LParen;
         if !is_open(0) || parser.get_current_token().token != Token::LParen {
             return None;
@@ -172,7 +177,7 @@ impl Dialect for Gingham {
         }
     }
 
-    /// `x ISNULL`, and `a # b`, the exclusive or of bits.
+    /// `x ISNULL`, `a # b`, the exclusive or of bits, and the operators of `infix`.
     fn parse_infix(&self, parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
         match &parser.peek_token_ref().token {
             Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull") => {
@@ -185,6 +190,7 @@ impl Dialect for Gingham {
                 let op = BinaryOperator::PGBitwiseXor;
                 Some(right.map(|right| Expr::BinaryOp { left: Box::new(left.clone()), op, right: Box::new(right) }))
             }
+            Token::Word(_) => infix::parse(parser, left),
             _ => None,
         }
     }

@@ -159,7 +159,6 @@ impl Visit for Ignored {
             (query.for_clause.is_some(), "SELECT … FOR XML, JSON or BROWSE"),
             (query.settings.is_some(), "SELECT … SETTINGS"),
             (query.format_clause.is_some(), "SELECT … FORMAT"),
-            (query.fetch.is_some(), "SELECT … FETCH (use LIMIT)"),
             (changes(query), "INSERT, UPDATE, DELETE or MERGE anywhere but in a WITH at the top of a statement"),
             (limits_by(query.limit_clause.as_ref()), "LIMIT … BY"),
         ])
@@ -203,23 +202,20 @@ impl Visit for Ignored {
                 args: _,
                 with_hints,
                 version,
-                with_ordinality,
+                with_ordinality: _,
                 partitions,
                 json_path,
-                sample,
+                sample: _,
                 index_hints,
             } => Self::refuse_if(&[
                 (!with_hints.is_empty() || !index_hints.is_empty(), "a table with hints"),
                 (version.is_some(), "a table AS OF another time"),
-                (*with_ordinality, "WITH ORDINALITY"),
                 (!partitions.is_empty(), "a table with PARTITION"),
                 (json_path.is_some(), "a path into a table"),
-                (sample.is_some(), "TABLESAMPLE"),
             ]),
             TableFactor::NestedJoin { table_with_joins, .. } => {
                 Self::refuse_if(&[(has_strange_join(table_with_joins), STRANGE_JOIN)])
             }
-            TableFactor::Derived { sample, .. } => Self::refuse_if(&[(sample.is_some(), "TABLESAMPLE")]),
             _ => Ok(()),
         }
     }

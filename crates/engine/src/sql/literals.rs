@@ -4,11 +4,13 @@
 //! DataFusion makes every literal with a point or an exponent a decimal once it is told to keep `0.1` exact, and then
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
-use crate::sql::operators;
+use crate::sql::headings::Heading;
+use crate::sql::sequence_calls::without_class;
 use crate::sql::walk::{SyntaxTree, Visit};
+use crate::sql::{arrays, operators, postgres};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, ExactNumberInfo, Expr, Ident, Select, SelectItem, TimezoneInfo, TypedString, Value,
+    CastKind, DataType, ExactNumberInfo, Expr, Select, SelectItem, TimezoneInfo, TypedString, Value,
 };
 use gingham_storage::SqlState;
 
@@ -20,15 +22,15 @@ pub(crate) fn make_plannable(tree: &mut impl SyntaxTree) -> Result<()> {
 
 #[derive(Default)]
 struct Literals {
-    /// The items of the select lists around an expression as they were written, where they are called by that; the innermost list last.
-    written: Vec<Vec<Option<String>>>,
+    /// What the items of the select lists around an expression are called, where no AS says so; the innermost list last.
+    written: Vec<Vec<Option<Heading>>>,
 }
 
 impl Visit for Literals {
     fn select(&mut self, select: &mut Select) -> Result<()> {
         let written = select.projection.iter().map(|item| match item {
             SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => None,
-            SelectItem::UnnamedExpr(expression) => Some(expression.to_string()),
+            item @ SelectItem::UnnamedExpr(_) => Heading::of_item(item),
             _ => None,
         });
         self.written.push(written.collect());
@@ -38,9 +40,9 @@ impl Visit for Literals {
     fn select_end(&mut self, select: &mut Select) -> Result<()> {
         for (item, written) in select.projection.iter_mut().zip(self.written.pop().unwrap_or_default()) {
             if let (SelectItem::UnnamedExpr(expression), Some(written)) = (&mut *item, written)
-                && expression.to_string() != written
+                && Heading::of(expression) != written
             {
-                let (expr, alias) = (operators::take(expression), Ident::with_quote('"', written));
+                let (expr, alias) = (operators::take(expression), written.kept());
                 *item = SelectItem::ExprWithAlias { expr, alias };
             }
         }
@@ -49,10 +51,13 @@ impl Visit for Literals {
 
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         operators::give_signs(expression);
+        without_class(expression);
         Ok(())
     }
 
     fn expression_end(&mut self, expression: &mut Expr) -> Result<()> {
+        postgres::mend(expression)?;
+        arrays::mend(expression)?;
         if let Expr::Cast { data_type: DataType::Timestamp(precision @ None, _), .. }
         | Expr::TypedString(TypedString { data_type: DataType::Timestamp(precision @ None, _), .. }) = expression
         {
@@ -98,15 +103,15 @@ mod tests {
         let cases = [
             (
                 "SELECT 1e3, -2.5E-7, 1.5, 7, '1e3' FROM t",
-                "SELECT CAST('1e3' AS DOUBLE) AS \"1e3\", -CAST('2.5E-7' AS DOUBLE) AS \"-2.5E-7\", 1.5, 7, '1e3' FROM t",
+                "SELECT CAST('1e3' AS DOUBLE) AS [1e3\0?column?], -CAST('2.5E-7' AS DOUBLE) AS [-2.5E-7\0?column?], 1.5, 7, '1e3' FROM t",
             ),
             (
                 "SELECT TIMESTAMP '2500-01-01', CAST(a AS TIMESTAMP(3))",
-                "SELECT TIMESTAMP(6) '2500-01-01' AS \"TIMESTAMP '2500-01-01'\", CAST(a AS TIMESTAMP(3))",
+                "SELECT TIMESTAMP(6) '2500-01-01' AS [TIMESTAMP '2500-01-01'\0timestamp], CAST(a AS TIMESTAMP(3))",
             ),
             ("INSERT INTO t VALUES (1e3)", "INSERT INTO t VALUES (CAST('1e3' AS DOUBLE))"),
-            ("EXPLAIN SELECT 1e3", "EXPLAIN SELECT CAST('1e3' AS DOUBLE) AS \"1e3\""),
-            ("COPY (SELECT 1e3) TO 'x.csv'", "COPY (SELECT CAST('1e3' AS DOUBLE) AS \"1e3\") TO"),
+            ("EXPLAIN SELECT 1e3", "EXPLAIN SELECT CAST('1e3' AS DOUBLE) AS [1e3\0?column?]"),
+            ("COPY (SELECT 1e3) TO 'x.csv'", "COPY (SELECT CAST('1e3' AS DOUBLE) AS [1e3\0?column?]) TO"),
         ];
         for (sql, expected) in cases {
             let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();

@@ -1,7 +1,7 @@
-//! Operators that DataFusion reads otherwise than PostgreSQL, as calls of functions: `^` is a power and no exclusive or, a
-//! pattern of SIMILAR TO is for whole texts, and INTERVAL '…' has PostgreSQL's forms.
+//! Operators that DataFusion reads otherwise than PostgreSQL, as calls of functions: `^` is a power and no exclusive or,
+//! and INTERVAL '…' has PostgreSQL's forms. What `forms` has is written out.
 
-use crate::functions::SIMILAR_PATTERN;
+use crate::sql::forms;
 use crate::temporal::{AT_TIME_ZONE, TIME_OF, TO_INTERVAL};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -9,7 +9,6 @@ use datafusion::sql::sqlparser::ast::{
     FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, ObjectNamePart, TypedString, UnaryOperator,
     Value,
 };
-use gingham_storage::SqlState;
 
 /// Before the parts of an expression: a sign binds tighter than `^`, whose first operand it belongs to.
 pub(crate) fn give_signs(expression: &mut Expr) {
@@ -44,40 +43,6 @@ pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
         Expr::BinaryOp { left, op: BinaryOperator::BitwiseXor, right } => {
             *expression = call("power", vec![take(left), take(right)]);
         }
-        Expr::SimilarTo { pattern, escape_char, .. } if !is_call_of(pattern, SIMILAR_PATTERN) => {
-            let escape = match escape_char.take().map(|escape| escape.value) {
-                None => "\\".to_owned(),
-                Some(Value::SingleQuotedString(escape)) => escape,
-                Some(other) => {
-                    return Err(Error::invalid(
-                        SqlState::InvalidEscapeCharacter,
-                        format!("ESCAPE {other} must be a text of one character"),
-                    ));
-                }
-            };
-            let escape = Expr::value(Value::SingleQuotedString(escape));
-            **pattern = call(SIMILAR_PATTERN, vec![take(pattern), escape]);
-        }
-        Expr::Like { escape_char, .. } | Expr::ILike { escape_char, .. } => {
-            match escape_char.take().map(|escape| escape.value) {
-                None => {}
-                Some(Value::SingleQuotedString(escape)) if escape == "\\" => {}
-                Some(Value::SingleQuotedString(escape)) if escape.chars().nth(1).is_some() => {
-                    return Err(Error::invalid(
-                        SqlState::InvalidEscapeCharacter,
-                        format!("LIKE … ESCAPE '{escape}': the escape must be one character"),
-                    ));
-                }
-                Some(other) => return unsupported(format!("LIKE … ESCAPE {other}; the escape is a backslash")),
-            }
-        }
-        Expr::Substring { substring_from: Some(from), special: false, .. } if matches!(&**from, Expr::Value(own) if matches!(own.value, Value::SingleQuotedString(_))) =>
-        {
-            return unsupported("substring(… FROM a pattern); regexp_match(text, pattern) gives what it finds");
-        }
-        Expr::Value(own) if matches!(own.value, Value::UnicodeStringLiteral(_)) => {
-            return unsupported("U&'…'; write E'…', where \\u0061 is an a");
-        }
         Expr::AtTimeZone { timestamp, time_zone } => {
             *expression = call(AT_TIME_ZONE, vec![take(timestamp), take(time_zone)]);
         }
@@ -104,13 +69,9 @@ pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
             *expression = call(TIME_OF, vec![Expr::Value(value.clone())]);
         }
         Expr::Interval(interval) => *expression = interval_call(interval),
-        _ => {}
+        other => forms::write_out(other)?,
     }
     Ok(())
-}
-
-fn unsupported(what: impl std::fmt::Display) -> Result<()> {
-    Err(Error::Unsupported(format!("not supported: {what}")))
 }
 
 /// Whether a text has digits behind the microseconds, which a TIME of nanoseconds keeps.
@@ -158,10 +119,6 @@ fn interval_call(interval: &mut Interval) -> Expr {
         fields = format!("{fields} TO {field}");
     }
     call(TO_INTERVAL, vec![take(&mut interval.value), Expr::value(Value::SingleQuotedString(fields))])
-}
-
-fn is_call_of(expression: &Expr, name: &str) -> bool {
-    matches!(expression, Expr::Function(function) if function.name.to_string() == name)
 }
 
 /// Takes an expression out of a tree.

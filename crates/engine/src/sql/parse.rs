@@ -3,13 +3,18 @@
 
 use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
+use crate::sql::alter_table;
 use crate::sql::copy;
 use crate::sql::copy::{CopyFrom, CopyPlace};
+use crate::sql::define;
+use crate::sql::define::Define;
 use crate::sql::dialect::Gingham;
 use crate::sql::explain;
 use crate::sql::explain::ExplainOptions;
 use crate::sql::parameters::{ParameterNames, numbered};
 use crate::sql::places::position;
+use crate::sql::session;
+use crate::sql::session::SessionStatement;
 use crate::sql::split::without_mark;
 use crate::sql::summarize;
 use crate::sql::summarize::Summarize;
@@ -47,8 +52,12 @@ pub(crate) enum Statement {
     Explain(Box<Explain>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
     AlterDesign(Box<AlterDesign>),
+    /// One about the session.
+    Session(Box<SessionStatement>),
     /// SUMMARIZE t, SUMMARIZE SELECT ….
     Summarize(Box<Summarize>),
+    /// One that defines, in a grammar of Gingham's.
+    Define(Box<Define>),
     /// One that is not offered, with the error that running it gives.
     Refused(String),
 }
@@ -76,11 +85,13 @@ impl fmt::Display for Statement {
             },
             Self::CopyOut(copy) => write!(f, "COPY {} TO STDOUT", copy.source),
             Self::Explain(explain) => write!(f, "EXPLAIN {}", explain.statement),
+            Self::Session(own) => own.fmt(f),
             Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
             Self::Summarize(summarize) => match &summarize.table {
                 Some(table) => write!(f, "SUMMARIZE {table}"),
                 None => write!(f, "SUMMARIZE {}", summarize.query),
             },
+            Self::Define(define) => write!(f, "{define:?}"),
             Self::Refused(error) => write!(f, "({error})"),
         }
     }
@@ -93,7 +104,11 @@ impl SyntaxTree for Statement {
             Self::Explain(explain) => explain.statement.walk(visitor),
             Self::CopyOut(copy) => copy.source.walk(visitor),
             Self::Summarize(summarize) => summarize.query.walk(visitor),
-            Self::CopyFrom(_) | Self::AlterDesign(_) | Self::Refused(_) => Ok(()),
+            Self::Session(own) => match own.as_mut() {
+                SessionStatement::Declare(declare) => declare.query.walk(visitor),
+                _ => Ok(()),
+            },
+            Self::CopyFrom(_) | Self::AlterDesign(_) | Self::Define(_) | Self::Refused(_) => Ok(()),
         }
     }
 }
@@ -120,7 +135,7 @@ fn end(sql: &str) -> Option<Position> {
 }
 
 fn parse_all(sql: &str) -> Result<Vec<Statement>> {
-    let Tokens { tokens, materialized, writes, parameters: _ } = Tokens::of(sql)?;
+    let Tokens { tokens, materialized, ties, writes, parameters: _ } = Tokens::of(sql)?;
     let mut parser = DFParserBuilder::new(tokens).with_dialect(&Gingham).build()?;
     let mut statements = Vec::new();
     loop {
@@ -130,6 +145,7 @@ fn parse_all(sql: &str) -> Result<Vec<Statement>> {
         }
         let mut statement = parse_one(&mut parser)?;
         materialized.put(&mut statement)?;
+        ties.put(&mut statement)?;
         writes.put(&mut statement)?;
         statements.push(statement);
         let next = parser.parser.peek_token_ref();
@@ -169,10 +185,11 @@ pub(crate) fn query_of(text: &str) -> Result<Query> {
 
 /// The query of a view's text. Its syntax tree has no lines and columns: they would be taken for those of the statement.
 pub(crate) fn query_of_view(text: &str) -> std::result::Result<Query, String> {
-    let Tokens { tokens, materialized, .. } = Tokens::without_places(text).map_err(|error| error.to_string())?;
+    let Tokens { tokens, materialized, ties, .. } = Tokens::without_places(text).map_err(|error| error.to_string())?;
     let parsed = Parser::new(&Gingham).with_tokens_with_locations(tokens).parse_query();
     let mut query = parsed.map_err(|error| error.to_string())?;
     materialized.put(query.as_mut()).map_err(|error| error.to_string())?;
+    ties.put(query.as_mut()).map_err(|error| error.to_string())?;
     Ok(*query)
 }
 
@@ -195,6 +212,12 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
         }
         return Ok(Statement::Refused(error));
     }
+    if let Some(mut own) = session::parse(&mut parser.parser)? {
+        if let SessionStatement::Declare(declare) = &mut own {
+            depth::limit(&mut declare.query)?;
+        }
+        return Ok(Statement::Session(Box::new(own)));
+    }
     if copy::starts(&parser.parser) {
         return copy::parse(&mut parser.parser);
     }
@@ -204,6 +227,15 @@ pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
             Statement::Refused(error) => Statement::Refused(error),
             statement => Statement::Explain(Box::new(Explain { options, statement })),
         });
+    }
+    if define::starts(&parser.parser) {
+        let define = define::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        return Ok(Statement::Define(Box::new(define)));
+    }
+    if alter_table::starts(&parser.parser) {
+        let mut statement = alter_table::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        depth::limit(&mut statement)?;
+        return Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(statement)))));
     }
     if alter_design::starts(&parser.parser) {
         let alter = alter_design::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
@@ -236,9 +268,8 @@ mod tests {
             ("CREATE FULLTEXT INDEX i ON t (a)", "CREATE FULLTEXT INDEX is not supported"),
             ("CREATE OR REPLACE FUNCTION f() RETURNS INT AS $$ a; b $$", "CREATE OR REPLACE FUNCTION is not supported"),
             ("CREATE MATERIALIZED VIEW v AS SELECT 1", "CREATE MATERIALIZED VIEW is not supported"),
-            ("CREATE UNLOGGED TABLE t (a INT)", "CREATE UNLOGGED TABLE is not supported"),
-            ("DROP SEQUENCE s", "DROP SEQUENCE is not supported"),
-            ("ALTER VIEW v AS SELECT 1", "ALTER VIEW is not supported"),
+            ("DROP TRIGGER s ON t", "DROP TRIGGER is not supported"),
+            ("ALTER DOMAIN d RENAME TO e", "ALTER DOMAIN is not supported"),
             ("REINDEX", "REINDEX is not supported"),
         ];
         for (sql, expected) in cases {
@@ -262,6 +293,14 @@ mod tests {
             "CREATE OR REPLACE VIEW v AS SELECT 1",
             "DROP TABLE IF EXISTS a, b",
             "ALTER TABLE t ADD COLUMN b INT",
+            "ALTER TABLE t ALTER a SET GENERATED ALWAYS SET START 5 RESTART",
+            "ALTER TABLE IF EXISTS s.t ALTER COLUMN a DROP IDENTITY IF EXISTS",
+            "ALTER VIEW v RENAME TO w",
+            "CREATE UNLOGGED TABLE t (LIKE u INCLUDING ALL, a INT GENERATED BY DEFAULT AS IDENTITY (START 3 INCREMENT 2))",
+            "CREATE TEMP SEQUENCE s AS smallint INCREMENT BY -1 NO MINVALUE MAXVALUE 7 START 3 CACHE 5 NO CYCLE OWNED BY t.a",
+            "ALTER SEQUENCE s RESTART WITH -3 OWNED BY NONE",
+            "DROP SEQUENCE IF EXISTS s, u",
+            "COMMENT ON CONSTRAINT c ON t IS NULL",
             "INSERT INTO t VALUES (1)",
             "EXPLAIN SELECT 1",
             "OPTIMIZE t",

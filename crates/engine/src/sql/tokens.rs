@@ -6,6 +6,9 @@
 
 use crate::Result;
 use crate::sql::adjacent::join_texts;
+use crate::sql::clauses;
+use crate::sql::clauses::Ties;
+use crate::sql::definitions;
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters;
 use crate::sql::parameters::ParameterNames;
@@ -23,6 +26,7 @@ pub(crate) struct Tokens {
     /// The parameters of the last statement, which are numbers among the tokens.
     pub(crate) parameters: ParameterNames,
     pub(crate) materialized: Materialized,
+    pub(crate) ties: Ties,
     pub(crate) writes: WriteWords,
 }
 
@@ -48,9 +52,12 @@ impl Tokens {
 
     fn read(mut tokens: Vec<TokenWithSpan>) -> Result<Self> {
         join_texts(&mut tokens)?;
+        definitions::mend(&mut tokens);
         let parameters = parameters::number(&mut tokens)?;
         let writes = WriteWords::take(&mut tokens);
-        let mut own = Self { tokens, parameters, materialized: Materialized::default(), writes };
+        clauses::mend(&mut tokens)?;
+        let ties = Ties::of(&tokens);
+        let mut own = Self { tokens, parameters, materialized: Materialized::default(), ties, writes };
         let has = |word: Keyword| own.tokens.iter().any(|token| is_word(token, word));
         let (materialized, values) = (has(Keyword::MATERIALIZED), has(Keyword::VALUES));
         if materialized {

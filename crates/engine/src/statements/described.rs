@@ -9,6 +9,7 @@ use crate::session::StatementContext;
 use crate::sql::ignored as query;
 use crate::sql::names::column_name;
 use crate::sql::parse::{Statement, query_of};
+use crate::sql::session::SessionStatement;
 use crate::statements::admin::{explain, prepare, summarize};
 use crate::statements::dml::values::is_default;
 use crate::statements::dml::{merge, parts};
@@ -112,6 +113,7 @@ pub(crate) async fn describe(context: &StatementContext, statement: Statement) -
             return Ok(StatementDescription { schema: Some(explain::schema()), ..described });
         }
         Statement::Summarize(own) => return of_summary(context, own.query).await,
+        Statement::Session(own) => return of_session(context, *own).await,
         _ => return Ok(StatementDescription::empty()),
     };
     match *statement {
@@ -125,6 +127,23 @@ pub(crate) async fn describe(context: &StatementContext, statement: Statement) -
             }
             let column = |name: &str| Field::new(name, DataType::Utf8, false);
             description.schema = Some(Arc::new(Schema::new(vec![column("plan_type"), column("plan")])));
+            Ok(description)
+        }
+        _ => Ok(StatementDescription::empty()),
+    }
+}
+
+async fn of_session(context: &StatementContext, statement: SessionStatement) -> Result<StatementDescription> {
+    match statement {
+        SessionStatement::Show { .. } => Ok(StatementDescription { schema: None, parameters: Vec::new() }),
+        SessionStatement::Fetch(fetch) if !fetch.moves => {
+            let schema = context.session.cursors.schema(&fetch.cursor)?;
+            Ok(StatementDescription { schema: Some(schema), parameters: Vec::new() })
+        }
+        SessionStatement::Declare(mut declare) => {
+            query::refuse_ignored(&mut declare.query)?;
+            let mut description = StatementDescription::empty();
+            description.note_all(&context.bind(declare.query, None).await?)?;
             Ok(description)
         }
         _ => Ok(StatementDescription::empty()),
@@ -174,7 +193,6 @@ async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementD
         | Sql::Vacuum(_)
         | Sql::OptimizeTable { .. }
         | Sql::ShowCreate { .. }
-        | Sql::ShowVariable { .. }
         | Sql::ShowFunctions { .. }
         | Sql::ShowTables { .. }
         | Sql::ShowColumns { .. } => Ok(StatementDescription { schema: None, parameters: Vec::new() }),

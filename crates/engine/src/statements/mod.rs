@@ -5,7 +5,9 @@
 //! | `ddl/` | statements that define: CREATE, ALTER, DROP |
 //! | `dml/` | statements that write records: INSERT, UPDATE, DELETE, MERGE |
 //! | `transfer/` | COPY in both directions |
-//! | `admin/` | SET, PREPARE, BEGIN, DESCRIBE, SUMMARIZE, VACUUM, system tables |
+//! | `admin/` | SET, PREPARE, BEGIN, cursors, DESCRIBE, SUMMARIZE, VACUUM, system tables |
+//! | `beginning` | what a statement needs of the transaction before it sees anything |
+//! | `row_locks` | SELECT … FOR UPDATE |
 //! | `command` | what a statement is called when it has run |
 //! | `described` | the schema and the parameters of a statement, without running it |
 //! | `named` | the tables that a statement names, and whether there are such |
@@ -14,12 +16,14 @@
 //! | `uses` | what a statement asks of tables, without running it |
 
 pub(crate) mod admin;
+pub(crate) mod beginning;
 mod command;
 pub(crate) mod ddl;
 pub(crate) mod described;
 pub(crate) mod dml;
 pub(crate) mod named;
 mod reads;
+pub(crate) mod row_locks;
 mod targets;
 pub(crate) mod transfer;
 pub(crate) mod uses;
@@ -30,6 +34,7 @@ pub(crate) use crate::statements::command::command;
 pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::external::free_name;
+pub(crate) use crate::statements::ddl::on_commit::EndingTables;
 pub(crate) use crate::statements::reads::only_reads;
 pub(crate) use crate::statements::targets::{is_view, refuse_others, table_reference, writable, write};
 
@@ -38,9 +43,9 @@ use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
 use crate::statements::admin::explain::ExplainedStart;
 use crate::statements::admin::{
-    describe, explain, explain_indent, prepare, settings, show_create, summarize, transaction, vacuum,
+    describe, explain, explain_indent, prepare, session, show_create, summarize, transaction, vacuum,
 };
-use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
+use crate::statements::ddl::{alter, alter_design, create, define, external, index, objects, on_commit, view};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::work::Work;
 use crate::statements::dml::{change, insert, merge, parts, work};
@@ -55,12 +60,25 @@ use std::sync::Arc;
 /// Runs one statement with `parameters` for `$1`, `$2`, ….
 pub(crate) async fn run(
     context: &StatementContext,
-    statement: Statement,
+    mut statement: Statement,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     if !transaction::ends(&statement) {
         context.require_live()?;
     }
+    if row_locks::may_lock(&statement) {
+        // The context has the turn to write, or nobody has it any more.
+        row_locks::strip(&mut statement, context.skips_locked)?;
+    }
+    let changes = context.session.ending_tables.is_any() && !only_reads(&statement);
+    let outcome = run_one(context, statement, parameters).await?;
+    if changes {
+        on_commit::after_statement(context).await?;
+    }
+    Ok(outcome)
+}
+
+async fn run_one(context: &StatementContext, statement: Statement, parameters: Option<ParamValues>) -> Result<Outcome> {
     let statement = match statement {
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
@@ -72,6 +90,8 @@ pub(crate) async fn run(
             return start.told(ended).await;
         }
         Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
+        Statement::Session(own) => return session::run(context, *own, parameters).await,
+        Statement::Define(define) => return define::run(context, *define).await,
         Statement::Summarize(own) => return summarize::run(context, *own, parameters).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
@@ -80,7 +100,7 @@ pub(crate) async fn run(
         DataFusionStatement::CreateExternalTable(statement) => external::create(context, statement).await,
         DataFusionStatement::CopyTo(statement) => transfer::run::to(context, statement, parameters).await,
         DataFusionStatement::Explain(statement) => explain_indent::run(context, statement, parameters).await,
-        statement @ DataFusionStatement::Reset(_) => settings::variable(context, statement).await,
+        DataFusionStatement::Reset(_) => Err(Error::Internal("RESET has a grammar of its own".into())),
     }
 }
 
@@ -118,22 +138,20 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::AlterTable(statement) => alter::run(context, statement).await,
         Sql::Drop { .. } => objects::drop_objects(context, statement).await,
         Sql::Truncate(statement) => objects::truncate(context, statement).await,
-        Sql::Vacuum(statement) => vacuum::run(context, statement).await,
+        Sql::Vacuum(statement) => vacuum::checked(context, statement).await,
         Sql::OptimizeTable { .. } => objects::optimize(context, statement).await,
-        Sql::StartTransaction { .. } => transaction::begin(context, statement).await,
-        Sql::Commit { chain, end: _, modifier: _ } => transaction::commit(context, chain).await,
-        Sql::Rollback { chain, savepoint } => {
-            transaction::roll_back(context, chain, savepoint.as_ref().map(fold)).await
+        Sql::Rollback { chain: _, savepoint: Some(savepoint) } => {
+            transaction::back_to(context, &fold(&savepoint)).await
         }
         Sql::Savepoint { .. } | Sql::ReleaseSavepoint { .. } => transaction::savepoint(context, statement).await,
         Sql::Prepare { .. } => prepare::prepare(context, statement).await,
         Sql::Execute { .. } => prepare::execute(context, statement, parameters).await,
         Sql::Deallocate { .. } => prepare::deallocate(context, &statement),
-        Sql::Set(statement) => settings::set(context, statement).await,
         Sql::ShowCreate { obj_type, obj_name } => show_create::run(context, &obj_type, &obj_name),
         Sql::ExplainTable { .. } | Sql::Explain { .. } => describe::describe(context, statement).await,
-        Sql::ShowVariable { .. } | Sql::ShowFunctions { .. } | Sql::ShowTables { .. } | Sql::ShowColumns { .. } => {
-            settings::show(context, statement).await
+        Sql::ShowFunctions { .. } | Sql::ShowTables { .. } | Sql::ShowColumns { .. } => {
+            context.reads_catalog();
+            describe::show(context, statement).await
         }
         other => {
             let text = other.to_string();

@@ -3,6 +3,7 @@
 use crate::recording::CLEAR_WORKLOAD;
 use crate::sql::ignored::writes;
 use crate::sql::parse::Statement;
+use crate::sql::session::SessionStatement;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 
@@ -13,7 +14,8 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
         Statement::Summarize(summarize) => !clears(&summarize.query.to_string()),
         Statement::CopyOut(copy) => !clears(&copy.to_string()),
         Statement::Explain(explain) => !explain.options.analyze || only_reads(&explain.statement),
-        Statement::CopyFrom(_) | Statement::AlterDesign(_) => false,
+        Statement::Session(own) => !matches!(**own, SessionStatement::Lock { .. } | SessionStatement::Analyze(_)),
+        Statement::CopyFrom(_) | Statement::AlterDesign(_) | Statement::Define(_) => false,
         // It fails.
         Statement::Refused(_) => true,
     }
@@ -31,17 +33,21 @@ fn of_datafusion(statement: &DataFusionStatement) -> bool {
 
 fn of_sql(statement: &Sql) -> bool {
     match statement {
-        Sql::Query(query) => !writes(query) && !clears(&query.to_string()),
+        Sql::Query(query) => !writes(query) && !clears(&query.to_string()) && !counts(&query.to_string()),
         Sql::Explain { analyze, statement, .. } => !analyze || of_sql(statement),
         Sql::ExplainTable { .. }
-        | Sql::Set(_)
         | Sql::ShowCreate { .. }
-        | Sql::ShowVariable { .. }
         | Sql::ShowFunctions { .. }
         | Sql::ShowTables { .. }
         | Sql::ShowColumns { .. } => true,
         _ => false,
     }
+}
+
+/// Whether a query calls a function that takes values of a sequence.
+fn counts(query: &str) -> bool {
+    let query = query.to_ascii_lowercase();
+    ["nextval", "setval"].iter().any(|name| query.contains(name))
 }
 
 /// Whether a query calls the one function that changes something.

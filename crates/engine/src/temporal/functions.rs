@@ -233,7 +233,7 @@ fn time_and_interval(types: &[DataType]) -> Result<Vec<DataType>> {
 }
 
 /// Two timestamps in one unit, with a zone when one of them has it.
-fn moments(types: &[DataType]) -> Result<Vec<DataType>> {
+pub(super) fn moments(types: &[DataType]) -> Result<Vec<DataType>> {
     let all = types.iter().map(computed);
     let finest = if all.clone().any(|own| matches!(own, DataType::Timestamp(TimeUnit::Nanosecond, _))) {
         TimeUnit::Nanosecond

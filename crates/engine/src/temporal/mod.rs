@@ -11,6 +11,7 @@
 //! | `dates` | comparisons of a DATE with a constant TIMESTAMP |
 //! | `parts` | EXTRACT, date_part, date_trunc |
 //! | `zones` | AT TIME ZONE |
+//! | `overlaps`, `series` | OVERLAPS, generate_series |
 //! | `aggregates` | sums, means, minima and maxima of intervals |
 //! | `column` | columns as integers, days and times |
 //! | `value` | single values: read, written, changed to another type |
@@ -25,8 +26,10 @@ mod functions;
 mod interval;
 mod moment;
 mod operators;
+mod overlaps;
 mod parts;
 mod rewrite;
+mod series;
 mod text;
 mod value;
 pub(crate) mod zones;
@@ -53,10 +56,16 @@ pub(crate) const AT_TIME_ZONE: &str = "timezone_of";
 /// The function that a cast to TIME is: DataFusion would make it one of nanoseconds, which columns are not.
 pub(crate) const TIME_OF: &str = "time_of";
 
+/// The function that OVERLAPS is.
+pub(crate) const OVERLAPS: &str = "overlaps";
+
+/// The list of the values that generate_series gives in rows.
+pub(crate) const SERIES: &str = "generate_series";
+
 /// Functions that statements call.
 pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
     let mut all = functions::called();
-    all.push(zones::at_time_zone());
+    all.extend([zones::at_time_zone(), overlaps::overlaps(), series::generate_series()]);
     all.extend(parts::functions());
     all.extend(format::functions());
     all

@@ -3,13 +3,18 @@
 //! | file | what |
 //! |---|---|
 //! | `arguments` | lag, lead, nth_value and ntile whose arguments are no constants |
+//! | `excluding` | frames that leave rows out: EXCLUDE |
 //! | `peers` | frames of rows with equal keys of any type |
+//! | `states` | states of aggregates over blocks of rows |
 //! | `sliding` | aggregates over a frame that leaves rows behind |
 
 mod arguments;
+mod excluding;
 mod peers;
 mod sliding;
+mod states;
 
 pub(crate) use arguments::with_arguments;
+pub(crate) use excluding::{Exclusion, excluding};
 pub(crate) use peers::with_frame_of_peers;
 pub(crate) use sliding::SlidingAggregates;

@@ -22,6 +22,7 @@ mod recorder;
 mod refused;
 #[path = "../../../../tests/support/rows.rs"]
 mod rows;
+mod sequences;
 mod unsynced;
 mod vacuum;
 mod verify;

@@ -28,6 +28,7 @@ mod given;
 mod grouping_sets;
 mod guarded;
 mod heap_tables;
+mod isolation;
 mod lookup_tables;
 mod many_writers;
 mod odd_files;

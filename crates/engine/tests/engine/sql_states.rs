@@ -113,6 +113,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         ],
     ),
     ("22001", &["INSERT INTO t (a, b) VALUES (7, 'toolong')", "UPDATE t SET b = 'toolong'"]),
+    ("22004", &["SELECT format('%I', NULL)"]),
     (
         "22003",
         &[
@@ -170,8 +171,18 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("22014", &["SELECT ntile(a - a) OVER (ORDER BY a) FROM t", "SELECT ntile(0) OVER (ORDER BY a) FROM t"]),
     ("22016", &["SELECT nth_value(a, a - a) OVER (ORDER BY a) FROM t"]),
     ("22012", &["SELECT 1 / 0", "SELECT a / (a - a) FROM t", "SELECT 1.5 % 0.0"]),
-    ("22019", &["SELECT 'a' LIKE 'b' ESCAPE 'xx'"]),
-    ("22025", &["SELECT 'a' LIKE 'b\\'", "SELECT 'a' SIMILAR TO 'b#' ESCAPE '#'", "SELECT X'00' LIKE '\\'"]),
+    ("2200C", &["SELECT substring('a' SIMILAR '#\"a#\"b#\"' ESCAPE '#')"]),
+    ("2202G", &["SELECT * FROM t TABLESAMPLE SYSTEM (1) REPEATABLE (NULL)"]),
+    ("2202H", &["SELECT * FROM t TABLESAMPLE SYSTEM (101)", "SELECT * FROM t TABLESAMPLE BERNOULLI (NULL)"]),
+    (
+        "22025",
+        &[
+            "SELECT 'a' LIKE 'b' ESCAPE 'xx'",
+            "SELECT 'a' LIKE 'b\\'",
+            "SELECT 'a' SIMILAR TO 'b#' ESCAPE '#'",
+            "SELECT X'00' LIKE '\\'",
+        ],
+    ),
     ("2201F", &["SELECT sqrt(-1)", "SELECT sqrt(-1e0)"]),
     ("2201W", &["SELECT a FROM t LIMIT -1"]),
     ("2201X", &["SELECT a FROM t OFFSET -1"]),

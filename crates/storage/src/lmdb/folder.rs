@@ -27,7 +27,7 @@ use std::time::Duration;
 
 /// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads all
 /// earlier ones; docs/formats/catalog.md says by what they differ.
-const FORMAT_VERSION: u32 = 10;
+const FORMAT_VERSION: u32 = 11;
 
 const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";
@@ -346,10 +346,7 @@ pub(crate) fn create(database: &Path, access: Access) -> Result<()> {
     }
     let environment = Environment::create(&new, access)?;
     let schemas = vec![DEFAULT_SCHEMA.to_owned()];
-    label_both_metas(
-        &environment,
-        DatabaseState { commit: 1, transaction: 0, next_table: 1, next_segment: 1, next_view: 1, schemas },
-    )?;
+    label_both_metas(&environment, DatabaseState::first(schemas))?;
     drop(environment);
     let segments = segments(database);
     match fs::create_dir(&segments) {

@@ -4,11 +4,14 @@ use crate::SqlState;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::values;
+use crate::model::labels::Label;
+use crate::model::sequence::SequenceRecord;
 use crate::model::table::ViewDefinition;
 use crate::segment::SegmentId;
 use crate::{ColumnId, Design, Error, Result, TableDefinition, TableId, TableName};
 use heed::{RoTxn, RwTxn};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Key of the [`DatabaseState`] in the meta database.
 pub(crate) const STATE_KEY: &[u8] = b"state";
@@ -20,14 +23,43 @@ pub(crate) struct DatabaseState {
     pub(crate) commit: u64,
     /// LMDB's number of the transaction that wrote this value. A meta page that names another was damaged.
     pub(crate) transaction: u64,
-    /// Next table number.
+    /// Next number of a table, and of whatever else has a number of its own: views, sequences, schemas, constraints, indexes.
     pub(crate) next_table: TableId,
     /// Next segment number, also of delta blocks.
     pub(crate) next_segment: SegmentId,
-    /// Next view number.
+    /// Next view number, of older versions, in which views had a counter of their own: no number below it is one of a view to come.
     pub(crate) next_view: u64,
     /// Schema names.
     pub(crate) schemas: Vec<String>,
+    /// Numbers and comments of schemas.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) schema_labels: BTreeMap<String, Label>,
+    /// Comments of views, by their numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) view_comments: BTreeMap<u64, String>,
+}
+
+impl DatabaseState {
+    /// That of an empty database.
+    pub(crate) fn first(schemas: Vec<String>) -> Self {
+        Self {
+            commit: 1,
+            transaction: 0,
+            next_table: 1,
+            next_segment: 1,
+            next_view: 1,
+            schemas,
+            schema_labels: BTreeMap::new(),
+            view_comments: BTreeMap::new(),
+        }
+    }
+
+    /// A number that no table, view or other object has had.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        let number = self.next_table.max(self.next_view);
+        self.next_table = number + 1;
+        number
+    }
 }
 
 /// One table.
@@ -313,6 +345,53 @@ pub(crate) fn views(environment: &Environment, transaction: &RoTxn<'_>) -> Resul
         Ok(())
     })?;
     Ok(views)
+}
+
+/// What the keys of sequences in the meta database begin with.
+const SEQUENCE: &str = "sequence ";
+
+/// Key of a sequence in the meta database.
+fn sequence_key(number: u64) -> String {
+    format!("{SEQUENCE}{number}")
+}
+
+/// The number in the key of a sequence in the meta database.
+pub(crate) fn sequence_of_key(key: &[u8]) -> Option<u64> {
+    std::str::from_utf8(key).ok()?.strip_prefix(SEQUENCE)?.parse().ok()
+}
+
+/// Reads one sequence.
+pub(crate) fn sequence(
+    environment: &Environment,
+    transaction: &RoTxn<'_>,
+    number: u64,
+) -> Result<Option<SequenceRecord>> {
+    values::get_json(environment, transaction, Name::Meta, sequence_key(number).as_bytes())
+}
+
+/// All sequences.
+pub(crate) fn sequences(environment: &Environment, transaction: &RoTxn<'_>) -> Result<Vec<SequenceRecord>> {
+    let mut sequences = Vec::new();
+    values::each(environment, transaction, Name::Meta, SEQUENCE.as_bytes(), |key, payload| {
+        sequences.push(values::parse_at(environment, Name::Meta, key, payload)?);
+        Ok(())
+    })?;
+    Ok(sequences)
+}
+
+/// Writes a sequence.
+pub(crate) fn put_sequence(
+    environment: &Environment,
+    transaction: &mut RwTxn<'_>,
+    record: &SequenceRecord,
+) -> Result<()> {
+    let key = sequence_key(record.definition.number);
+    values::put_json(environment, transaction, Name::Meta, key.as_bytes(), record)
+}
+
+/// Removes a sequence.
+pub(crate) fn remove_sequence(environment: &Environment, transaction: &mut RwTxn<'_>, number: u64) -> Result<()> {
+    values::delete(environment, transaction, Name::Meta, sequence_key(number).as_bytes())
 }
 
 /// A table's segments with their positions, in record order.

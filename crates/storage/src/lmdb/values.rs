@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 /// Version of the envelope and of the payloads in it that this build writes. It reads all earlier ones; docs/formats/catalog.md says
 /// by what they differ.
-pub(crate) const VALUE_VERSION: u8 = 9;
+pub(crate) const VALUE_VERSION: u8 = 10;
 /// Version, three zero bytes, checksum.
 pub(crate) const ENVELOPE: usize = 8;
 

@@ -2,10 +2,11 @@
 
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::folder::NamedFiles;
-use crate::lmdb::records::{SegmentRecord, TableRecord, id_of_key, pair_of_key, table_of_contents};
+use crate::lmdb::records::{SegmentRecord, TableRecord, id_of_key, pair_of_key, sequence_of_key, table_of_contents};
 use crate::lmdb::{folder, records, values, verifier};
 use crate::maintenance::report::CheckReport;
 use crate::model::dictionary::Dictionary;
+use crate::model::sequence::SequenceRecord;
 use crate::model::table::ViewDefinition;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
@@ -283,8 +284,14 @@ impl Checking<'_> {
         let Self { environment, transaction, report, .. } = self;
         let tables: HashMap<TableId, &TableRecord> = tables.iter().map(|table| (table.definition.id, table)).collect();
         for name in [Name::Meta, Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta, Name::Deleted] {
-            values::each_raw(environment, transaction, name, &[], |key, _| {
+            values::each_raw(environment, transaction, name, &[], |key, value| {
                 let (owner, second) = owner_of(name, key);
+                if name == Name::Meta && sequence_of_key(key).is_some() {
+                    let payload = values::unseal(name, key, value, || values::place(environment, name, key));
+                    let parsed =
+                        payload.and_then(|own| values::parse_at::<SequenceRecord>(environment, name, key, own));
+                    report.errors.extend(parsed.err());
+                }
                 if name == Name::Meta && owner.is_none() {
                     return Ok(());
                 }

@@ -82,7 +82,10 @@ impl Store {
     ) -> Result<()> {
         let (mut heap, id) = (new_record(&definition, pages)?, definition.id);
         let (mut record, next) = environment.read(|transaction| {
-            Ok((records::existing(environment, transaction, id)?, records::state(environment, transaction)?.next_table))
+            Ok((
+                records::existing(environment, transaction, id)?,
+                records::state(environment, transaction)?.next_number(),
+            ))
         })?;
         if record.heap.is_some() {
             // The old pages stay where they are until the end.
@@ -102,7 +105,7 @@ impl Store {
             let mut record = transaction.record(id)?;
             transaction.remove_rows(&mut record)?;
             // The number is of no other table, whether it was needed or not.
-            transaction.state.next_table += 1;
+            transaction.state.next_number();
             record.definition = definition;
             Ok(record)
         })

@@ -1,5 +1,6 @@
 //! The definition of a table: columns, constraints and options, as the catalog keeps it.
 
+use crate::model::labels::{Comment, ObjectNumbers};
 use crate::{Datum, Design, LogicalType};
 use serde::{Deserialize, Serialize};
 
@@ -45,12 +46,37 @@ pub struct ColumnDefinition {
     pub default: Option<String>,
     /// For a column added later: the value that rows written before have.
     pub initial: Datum,
+    /// How its values are made, where statements do not give them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<Generation>,
+}
+
+/// How the values of a column are made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Generation {
+    /// GENERATED … AS IDENTITY: by a sequence.
+    Identity {
+        /// Whether statements that give values are refused unless they say that they override.
+        always: bool,
+        /// Number of the sequence.
+        sequence: u64,
+    },
+    /// GENERATED ALWAYS AS (…) STORED: by an expression over the other columns, as SQL text.
+    Stored(String),
 }
 
 impl ColumnDefinition {
     /// A column that may be NULL, and is where nothing is given.
     pub fn new(id: ColumnId, name: impl Into<String>, logical_type: LogicalType) -> Self {
-        Self { id, name: name.into(), logical_type, nullable: true, default: None, initial: Datum::Null }
+        Self {
+            id,
+            name: name.into(),
+            logical_type,
+            nullable: true,
+            default: None,
+            initial: Datum::Null,
+            generation: None,
+        }
     }
 }
 
@@ -102,6 +128,18 @@ pub struct IndexDefinition {
     pub of_constraint: bool,
 }
 
+/// An index of a table in segments: no entries are kept of it. Zone maps do what a plain one would, and a unique one is the key of its
+/// name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedIndex {
+    /// The index's name.
+    pub name: String,
+    /// Its columns, in order.
+    pub columns: Vec<ColumnId>,
+    /// Whether no two records may have the same values, none of them NULL.
+    pub unique: bool,
+}
+
 /// A table as the catalog keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableDefinition {
@@ -130,6 +168,15 @@ pub struct TableDefinition {
     /// Why a table whose layout is `auto` has the design that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<String>,
+    /// Numbers of its constraints and indexes.
+    #[serde(default, skip_serializing_if = "ObjectNumbers::is_empty")]
+    pub numbers: ObjectNumbers,
+    /// Comments on it and its parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<Comment>,
+    /// Indexes that were made of a table in segments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recorded: Vec<RecordedIndex>,
 }
 
 impl TableDefinition {
@@ -147,6 +194,9 @@ impl TableDefinition {
             sort_by: Vec::new(),
             indexes: Vec::new(),
             auto: None,
+            numbers: ObjectNumbers::default(),
+            comments: Vec::new(),
+            recorded: Vec::new(),
         }
     }
 

@@ -18,6 +18,7 @@ pub(crate) mod options;
 pub(crate) mod pending;
 pub(crate) mod readers;
 pub(crate) mod registry;
+pub(crate) mod sequence_memory;
 pub(crate) mod shared;
 pub(crate) mod vacuums;
 pub(crate) mod writer_queue;

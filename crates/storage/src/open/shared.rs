@@ -11,6 +11,7 @@ use crate::open::options::WriteOptions;
 use crate::open::pending::{FileKeeper, WrittenFiles};
 use crate::open::readers::Readers;
 use crate::open::registry::Registration;
+use crate::open::sequence_memory::SequenceMemory;
 use crate::open::vacuums::Vacuums;
 use crate::open::writer_queue::{Entered, WriteLock, WriterQueue};
 use crate::segment::SegmentId;
@@ -49,6 +50,8 @@ pub struct Store {
     /// Set when a commit was made that could not be synced.
     pub(crate) unsynced: AtomicBool,
     pub(crate) next_segment: AtomicU64,
+    /// What was given of sequences.
+    pub(crate) sequences: SequenceMemory,
     pub(crate) files: Arc<FileKeeper>,
     /// Heap pages whose checksums were verified.
     pub(crate) verified: Verified,

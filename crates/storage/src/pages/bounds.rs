@@ -81,7 +81,15 @@ mod tests {
 
     fn attribute(logical_type: LogicalType) -> Attribute {
         let (name, initial) = ("c".to_owned(), Datum::Null);
-        Attribute::new(&ColumnDefinition { id: 3, name, logical_type, nullable: true, default: None, initial })
+        Attribute::new(&ColumnDefinition {
+            id: 3,
+            name,
+            logical_type,
+            nullable: true,
+            default: None,
+            initial,
+            generation: None,
+        })
     }
 
     #[test]

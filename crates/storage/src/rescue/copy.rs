@@ -5,7 +5,9 @@ use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_keys;
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::index_entries::entry_record;
-use crate::lmdb::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key, table_of_contents};
+use crate::lmdb::records::{
+    self, SegmentRecord, TableRecord, id_of_key, pair_of_key, sequence_of_key, table_of_contents,
+};
 use crate::lmdb::verifier::salvage::{Missed, Salvage};
 use crate::lmdb::{folder, values};
 use crate::maintenance::check_pages::check_page;
@@ -121,6 +123,8 @@ fn copy_definitions(salvage: &Salvage, filler: &mut Filler<'_>, copied: &mut Cop
     let missed_contents = salvage.each(Name::Meta, &mut |key, value| {
         if let Some(load) = LoadIntent::of_value(key, &value) {
             copied.loading = Some(load.prefix);
+        } else if sequence_of_key(key).is_some() && payload(Name::Meta, key, &value).is_ok() {
+            filler.add(Name::Meta, key, value)?;
         } else if let Some(table) = table_of_contents(key).filter(|_| payload(Name::Meta, key, &value).is_ok()) {
             contents.insert(table, value);
         }

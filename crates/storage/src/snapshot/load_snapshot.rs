@@ -6,6 +6,7 @@ use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::records::{DatabaseState, DeletedRecord, SegmentRecord, TableRecord, pair_key};
 use crate::lmdb::{folder, records, values};
 use crate::model::dictionary::{Dictionary, DictionaryVersion};
+use crate::model::labels::{Label, Labels};
 use crate::segment::SegmentId;
 use crate::segment::cache::BlockCache;
 use crate::segment::reader::Segment;
@@ -69,11 +70,17 @@ impl Loader<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let views = records::views(self.environment, transaction)?
-            .into_iter()
-            .map(|(_, view)| (view.name.clone(), Arc::new(view)))
-            .collect();
-        Ok(Snapshot { commit: state.commit, schemas: state.schemas, tables, damaged, views, kept: Arc::default() })
+        let mut views = BTreeMap::new();
+        let mut labels = Labels { schemas: state.schema_labels, views: BTreeMap::new() };
+        for (number, view) in records::views(self.environment, transaction)? {
+            let comment = state.view_comments.get(&number).cloned();
+            labels.views.insert(view.name.clone(), Label { number, comment });
+            views.insert(view.name.clone(), Arc::new(view));
+        }
+        let sequences = records::sequences(self.environment, transaction)?.into_iter();
+        let sequences = sequences.map(|record| (record.definition.name.clone(), Arc::new(record))).collect();
+        let (commit, schemas, labels) = (state.commit, state.schemas, Arc::new(labels));
+        Ok(Snapshot { commit, schemas, tables, damaged, views, sequences, labels, kept: Arc::default() })
     }
 
     /// One table as `transaction` sees it. An error names it.

@@ -3,6 +3,8 @@
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::records::TableRecord;
 use crate::model::dictionary::Dictionary;
+use crate::model::labels::Labels;
+use crate::model::sequence::SequenceRecord;
 use crate::model::summary::ColumnSummary;
 use crate::model::table::ViewDefinition;
 use crate::segment::SegmentId;
@@ -32,6 +34,10 @@ pub struct Snapshot {
     pub damaged: BTreeMap<TableName, Arc<DamagedTable>>,
     /// Views by name.
     pub views: BTreeMap<TableName, Arc<ViewDefinition>>,
+    /// Sequences by name.
+    pub sequences: BTreeMap<TableName, Arc<SequenceRecord>>,
+    /// Numbers and comments of schemas and views.
+    pub labels: Arc<Labels>,
     /// What a reader keeps for as long as the snapshot is the latest: plans, which are valid for it alone. It must not
     /// hold the snapshot. Shared with the same snapshot under a pin.
     pub kept: Arc<OnceLock<Arc<dyn Any + Send + Sync>>>,
@@ -89,6 +95,8 @@ impl Snapshot {
             tables,
             damaged,
             views: self.views.clone(),
+            sequences: self.sequences.clone(),
+            labels: Arc::clone(&self.labels),
             kept: Arc::clone(&self.kept),
         }
     }
@@ -138,6 +146,8 @@ impl Snapshot {
             tables: tables.collect(),
             damaged: self.damaged.clone(),
             views: self.views.clone(),
+            sequences: self.sequences.clone(),
+            labels: Arc::clone(&self.labels),
             kept: Arc::clone(&self.kept),
         }
     }
@@ -155,7 +165,8 @@ impl Snapshot {
             *table = Arc::new(TableSnapshot { version: record.version, heap: Some(record.heap.clone()?), ..after });
         }
         let (schemas, views, damaged) = (self.schemas.clone(), self.views.clone(), self.damaged.clone());
-        Some(Self { commit, schemas, tables, damaged, views, kept: Arc::default() })
+        let (sequences, labels) = (self.sequences.clone(), Arc::clone(&self.labels));
+        Some(Self { commit, schemas, tables, damaged, views, sequences, labels, kept: Arc::default() })
     }
 
     /// This snapshot with the pages of those heap tables that have none yet.

@@ -15,6 +15,7 @@ use crate::open::current::{Current, open_for_reading};
 use crate::open::readers::Readers;
 use crate::open::registry;
 use crate::open::registry::Registration;
+use crate::open::sequence_memory::SequenceMemory;
 use crate::open::shared::Store;
 use crate::open::vacuums::Vacuums;
 use crate::open::writer_queue::WriterQueue;
@@ -216,6 +217,7 @@ impl Store {
             marked_relaxed: AtomicBool::new(false),
             unsynced: AtomicBool::new(false),
             next_segment: AtomicU64::new(state.next_segment),
+            sequences: SequenceMemory::default(),
             files: Arc::default(),
             verified: Verified::default(),
             opening_notes,

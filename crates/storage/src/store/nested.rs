@@ -90,7 +90,6 @@ impl Transaction<'_> {
         let state = &mut self.state;
         state.commit = state.commit.max(spent.commit + 1);
         state.next_table = state.next_table.max(spent.next_table);
-        state.next_view = state.next_view.max(spent.next_view);
     }
 
     /// Whether it builds on all that transactions within it have changed, so that another one can follow.

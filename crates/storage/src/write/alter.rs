@@ -2,28 +2,61 @@
 //! new: keys and references are judged by that value.
 
 use crate::SqlState;
+use crate::model::labels::CommentSubject;
 use crate::scan::TableScan;
 use crate::snapshot::table_snapshot::TableSnapshot;
-use crate::write::transaction::Transaction;
+use crate::write::transaction::{Transaction, validate};
 use crate::{
     ColumnDefinition, ColumnId, Datum, Error, KeyDefinition, Predicate, ReferenceDefinition, Result, TableDefinition,
+    TableId,
 };
 use std::sync::Arc;
 
 impl Transaction<'_> {
     /// Errors when a key, a reference or a NOT NULL of `after` that `before` does not have fails for a record.
-    pub(crate) fn require_new_constraints(&self, before: &Arc<TableSnapshot>, after: &TableDefinition) -> Result<()> {
+    pub(crate) fn require_new_constraints(
+        &self,
+        before: &Arc<TableSnapshot>,
+        after: &TableDefinition,
+        verified: &[String],
+    ) -> Result<()> {
         let change = TableChange { before, after };
         change.require_values()?;
-        for key in after.keys.iter().filter(|key| !before.definition.keys.contains(key)) {
+        let is_known = |key: &&KeyDefinition| {
+            let same = |known: &KeyDefinition| known.columns == key.columns && (known.primary || !key.primary);
+            verified.contains(&key.name) || before.definition.keys.iter().any(same)
+        };
+        for key in after.keys.iter().filter(|key| !is_known(key)) {
             change.require_key(key)?;
         }
-        for reference in after.references.iter().filter(|known| !before.definition.references.contains(known)) {
+        let is_known = |reference: &&ReferenceDefinition| {
+            let same = |known: &ReferenceDefinition| {
+                (&known.columns, known.table, &known.referred)
+                    == (&reference.columns, reference.table, &reference.referred)
+            };
+            verified.contains(&reference.name) || before.definition.references.iter().any(same)
+        };
+        for reference in after.references.iter().filter(|reference| !is_known(reference)) {
             if !change.holds_without_looking(reference) {
                 self.require_reference(&change, reference)?;
             }
         }
         Ok(())
+    }
+
+    /// Replaces the definition of a table by one with other names of constraints and indexes, and nothing else that is another.
+    pub fn relabel_table(&mut self, definition: TableDefinition) -> Result<()> {
+        let mut record = self.record(definition.id)?;
+        validate(&definition)?;
+        record.definition = definition;
+        self.put_record(record)
+    }
+
+    /// Sets or removes a comment on a table or a part of it.
+    pub fn comment_table(&mut self, table: TableId, on: CommentSubject, text: Option<String>) -> Result<()> {
+        let mut record = self.record(table)?;
+        record.definition.set_comment(on, text);
+        self.put_record(record)
     }
 
     /// Looks for the values of the new columns among the keys that they refer to.

@@ -6,6 +6,8 @@
 //! | `append`, `table_writer`, `batched_load`, `load_intent` | new records: their writers, how they become visible, loads in batches, and what an interrupted one leaves |
 //! | `change`, `update`, `delete`, `column_files` | records replaced, columns written anew, deletions |
 //! | `remove` | all records of a table removed, by the catalog alone |
+//! | `schemas`, `sequences` | schemas and views; sequences |
+//! | `rewrite` | ALTER TABLE that writes all records anew |
 //! | `alter`, `indexes`, `heap_tables` | ALTER TABLE over records that exist; indexes; heap tables made, changed and checked |
 //! | `keys/` | PRIMARY KEY, UNIQUE and REFERENCES |
 //! | `ranges` | columns whose values must lie within 64 bits of each other |
@@ -31,6 +33,9 @@ pub(crate) mod keys;
 pub(crate) mod load_intent;
 pub(crate) mod ranges;
 pub(crate) mod remove;
+pub(crate) mod rewrite;
+pub(crate) mod schemas;
+pub(crate) mod sequences;
 pub(crate) mod side_by_side;
 pub(crate) mod sorted;
 pub(crate) mod table_writer;
@@ -40,6 +45,7 @@ pub(crate) mod update;
 pub use change::RowChange;
 pub use heap::writer::HeapWriter;
 pub use keys::conflicts::Conflicts;
+pub use rewrite::Verified;
 pub use table_writer::{TableWriter, WrittenRows};
 pub use transaction::Transaction;
 pub use update::{NewValues, WrittenValues};

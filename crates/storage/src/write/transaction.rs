@@ -3,10 +3,9 @@
 //! Every change goes into LMDB's write transaction at once; what others see changes with its commit alone.
 
 use crate::SqlState;
-use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::records::{DatabaseState, TableRecord, id_key};
-use crate::lmdb::{records, values};
-use crate::model::table::ViewDefinition;
+use crate::lmdb::environment::Environment;
+use crate::lmdb::records;
+use crate::lmdb::records::{DatabaseState, TableRecord};
 use crate::open::latest::Known;
 use crate::open::options::WriteOptions;
 use crate::open::pending::WrittenFiles;
@@ -14,8 +13,9 @@ use crate::open::shared::Store;
 use crate::snapshot::heap::overlay::WrittenPages;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
 use crate::write::dirty::Dirty;
+use crate::write::rewrite::Verified;
 use crate::write::{heap_tables as heap, indexes};
-use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
+use crate::{ColumnId, Error, LogicalType, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -122,6 +122,23 @@ pub(crate) struct Durability {
 pub(crate) enum NameEntry {
     Table(TableId),
     View(u64),
+    Sequence(u64),
+}
+
+impl NameEntry {
+    /// What it is.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Self::Table(_) => "a table",
+            Self::View(_) => "a view",
+            Self::Sequence(_) => "a sequence",
+        }
+    }
+
+    /// The error that a name stands for something else than what is wanted.
+    pub(crate) fn is_not(self, name: &TableName, wanted: &str) -> Error {
+        Error::invalid(SqlState::WrongObjectType, format!("'{name}' is {}, not {wanted}", self.kind()))
+    }
 }
 
 impl std::fmt::Debug for Transaction<'_> {
@@ -197,6 +214,9 @@ impl<'store> Transaction<'store> {
     /// Stores a changed record.
     pub(crate) fn put_record(&mut self, mut record: TableRecord) -> Result<()> {
         record.version = self.state.commit;
+        let mut next = self.state.next_table.max(self.state.next_view);
+        record.definition.number_parts(&mut next);
+        self.state.next_table = self.state.next_table.max(next);
         self.changes.touched.insert(record.definition.id);
         self.changes.changed = true;
         records::put_table(self.environment, &mut self.transaction, &record)?;
@@ -227,7 +247,7 @@ impl<'store> Transaction<'store> {
     }
 
     /// What names stand for, to be changed: whoever changes what a snapshot tells of names, views or schemas asks for them.
-    fn names_mut(&mut self) -> Result<&mut BTreeMap<TableName, NameEntry>> {
+    pub(crate) fn names_mut(&mut self) -> Result<&mut BTreeMap<TableName, NameEntry>> {
         let names = match self.changes.names.take() {
             Some(names) => names,
             None => {
@@ -236,6 +256,9 @@ impl<'store> Transaction<'store> {
                     tables.map(|(name, definition)| (name.clone(), NameEntry::Table(definition.id))).collect();
                 for (id, view) in records::views(self.environment, &self.transaction)? {
                     names.insert(view.name, NameEntry::View(id));
+                }
+                for sequence in self.sequences()? {
+                    names.insert(sequence.definition.name, NameEntry::Sequence(sequence.definition.number));
                 }
                 names
             }
@@ -254,72 +277,16 @@ impl<'store> Transaction<'store> {
         self.changes.changed
     }
 
-    /// Creates a schema. Errors when it exists.
-    pub fn create_schema(&mut self, name: &str) -> Result<()> {
-        if self.state.schemas.iter().any(|schema| schema == name) {
-            return Err(Error::invalid(SqlState::DuplicateSchema, format!("schema '{name}' exists already")));
-        }
-        self.names_mut()?;
-        self.state.schemas.push(name.to_owned());
-        self.changes.changed = true;
-        Ok(())
-    }
-
-    /// Drops an empty schema, or with `cascade` all that is in it.
-    pub fn drop_schema(&mut self, name: &str, cascade: bool) -> Result<()> {
-        self.require_schema(name)?;
-        if name == DEFAULT_SCHEMA {
-            return Err(Error::invalid(SqlState::InsufficientPrivilege, format!("schema '{name}' can't be dropped")));
-        }
-        let inside: Vec<(TableName, NameEntry)> = self
-            .names_mut()?
-            .iter()
-            .filter(|(entry, _)| entry.schema == name)
-            .map(|(name, entry)| (name.clone(), *entry))
-            .collect();
-        if let Some((first, _)) = inside.first()
-            && !cascade
-        {
-            return Err(Error::invalid(
-                SqlState::DependentObjectsStillExist,
-                format!("schema '{name}' is not empty: it has '{first}'; add CASCADE"),
-            ));
-        }
-        let dropped: HashSet<TableId> = inside
-            .iter()
-            .filter_map(|(_, entry)| if let NameEntry::Table(id) = entry { Some(*id) } else { None })
-            .collect();
-        for id in &dropped {
-            self.refuse_when_referred(*id, "dropped", |referrer| !dropped.contains(&referrer.id))?;
-        }
-        for (inner, entry) in inside {
-            match entry {
-                NameEntry::Table(id) => self.remove_table(&inner, id)?,
-                NameEntry::View(_) => self.drop_view(&inner)?,
-            }
-        }
-        self.state.schemas.retain(|schema| schema != name);
-        self.changes.changed = true;
-        Ok(())
-    }
-
-    fn require_schema(&self, name: &str) -> Result<()> {
-        if self.state.schemas.iter().any(|schema| schema == name) {
-            return Ok(());
-        }
-        Err(Error::invalid(SqlState::UndefinedSchema, format!("schema '{name}' does not exist")))
-    }
-
     /// Errors when something has that name.
-    fn require_free(&mut self, name: &TableName) -> Result<()> {
+    pub(crate) fn require_free(&mut self, name: &TableName) -> Result<()> {
         self.require_schema(&name.schema)?;
         match self.names_mut()?.get(name) {
             None => Ok(()),
             Some(NameEntry::Table(_)) => {
                 Err(Error::invalid(SqlState::DuplicateTable, format!("table '{name}' exists already")))
             }
-            Some(NameEntry::View(_)) => {
-                Err(Error::invalid(SqlState::DuplicateTable, format!("a view '{name}' exists already")))
+            Some(other) => {
+                Err(Error::invalid(SqlState::DuplicateTable, format!("{} '{name}' exists already", other.kind())))
             }
         }
     }
@@ -327,7 +294,7 @@ impl<'store> Transaction<'store> {
     /// Creates a table; gives it its number. Errors when a table or view of that name exists.
     pub fn create_table(&mut self, mut definition: TableDefinition) -> Result<TableId> {
         self.require_free(&definition.name)?;
-        definition.id = self.state.next_table;
+        definition.id = self.state.next_number();
         for reference in &mut definition.references {
             // A reference to the table itself is written before the table has a number.
             if reference.table == 0 {
@@ -338,7 +305,6 @@ impl<'store> Transaction<'store> {
         for reference in definition.references.iter().filter(|reference| reference.table != definition.id) {
             self.record(reference.table)?;
         }
-        self.state.next_table += 1;
         let id = definition.id;
         let heap = definition.design.heap.map(|options| heap::new_record(&definition, options)).transpose()?;
         if heap.is_some() {
@@ -361,9 +327,7 @@ impl<'store> Transaction<'store> {
     fn table_named(&mut self, name: &TableName) -> Result<TableId> {
         match self.names_mut()?.get(name) {
             Some(NameEntry::Table(id)) => Ok(*id),
-            Some(NameEntry::View(_)) => {
-                Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a view, not a table")))
-            }
+            Some(other) => Err(other.is_not(name, "a table")),
             None => Err(Error::invalid(SqlState::UndefinedTable, format!("table '{name}' does not exist"))),
         }
     }
@@ -375,10 +339,11 @@ impl<'store> Transaction<'store> {
         self.remove_table(name, id)
     }
 
-    fn remove_table(&mut self, name: &TableName, id: TableId) -> Result<()> {
+    pub(crate) fn remove_table(&mut self, name: &TableName, id: TableId) -> Result<()> {
         let mut record = self.record(id)?;
         self.remove_rows(&mut record)?;
         records::remove_table(self.environment, &mut self.transaction, id)?;
+        self.drop_sequences_of(id, None)?;
         self.names_mut()?.remove(name);
         self.changes.touched.insert(id);
         self.changes.changed = true;
@@ -412,11 +377,17 @@ impl<'store> Transaction<'store> {
     /// Replaces the definition of a table: renamed, added or dropped columns. Data stays, so a new key, reference or NOT
     /// NULL is over columns that are new, whose one value must satisfy it; CHECK is the caller's to judge.
     pub fn alter_table(&mut self, definition: TableDefinition) -> Result<()> {
+        self.alter_table_knowing(definition, &Verified::default())
+    }
+
+    /// [`alter_table`](Self::alter_table) where some of what is new was found to hold already, in the state that this transaction
+    /// builds on.
+    pub fn alter_table_knowing(&mut self, definition: TableDefinition, verified: &Verified) -> Result<()> {
         let mut record = self.record(definition.id)?;
         validate(&definition)?;
-        require_compatible(&record.definition, &definition)?;
+        require_compatible(&record.definition, &definition, verified.not_null)?;
         heap::require_same_pages(&record, &definition)?;
-        self.require_new_constraints(&self.current(definition.id)?, &definition)?;
+        self.require_new_constraints(&self.current(definition.id)?, &definition, &verified.constraints)?;
         self.refuse_dropped_referred_columns(&record.definition, &definition)?;
         if definition.name != record.definition.name {
             self.require_free(&definition.name)?;
@@ -424,11 +395,17 @@ impl<'store> Transaction<'store> {
             self.names_mut()?.insert(definition.name.clone(), NameEntry::Table(definition.id));
         }
         record.definition = definition;
-        self.put_record(record)
+        let (id, after) = (record.definition.id, record.definition.clone());
+        self.put_record(record)?;
+        self.drop_sequences_of(id, Some(&after))
     }
 
     /// Errors when a column that another table refers to is gone from `after`.
-    fn refuse_dropped_referred_columns(&self, before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+    pub(crate) fn refuse_dropped_referred_columns(
+        &self,
+        before: &TableDefinition,
+        after: &TableDefinition,
+    ) -> Result<()> {
         for other in self.table_ids() {
             let referrer = if other == after.id { after.clone() } else { self.record(other)?.definition };
             for reference in referrer.references.iter().filter(|reference| reference.table == after.id) {
@@ -446,36 +423,6 @@ impl<'store> Transaction<'store> {
         Ok(())
     }
 
-    /// Creates or replaces a view.
-    pub fn create_view(&mut self, view: ViewDefinition, replace: bool) -> Result<()> {
-        let id = match self.names_mut()?.get(&view.name) {
-            Some(NameEntry::View(id)) if replace => *id,
-            _ => {
-                self.require_free(&view.name)?;
-                let id = self.state.next_view;
-                self.state.next_view += 1;
-                id
-            }
-        };
-        self.names_mut()?.insert(view.name.clone(), NameEntry::View(id));
-        self.changes.changed = true;
-        values::put_json(self.environment, &mut self.transaction, Name::Views, &id_key(id), &view)
-    }
-
-    /// Drops a view.
-    pub fn drop_view(&mut self, name: &TableName) -> Result<()> {
-        let id = match self.names_mut()?.get(name) {
-            Some(NameEntry::View(id)) => *id,
-            Some(NameEntry::Table(_)) => {
-                return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a table, not a view")));
-            }
-            None => return Err(Error::invalid(SqlState::UndefinedTable, format!("view '{name}' does not exist"))),
-        };
-        self.names_mut()?.remove(name);
-        self.changes.changed = true;
-        values::delete(self.environment, &mut self.transaction, Name::Views, &id_key(id))
-    }
-
     /// A column definition with the next free number for `definition`.
     pub fn next_column(definition: &mut TableDefinition) -> ColumnId {
         let id = definition.next_column;
@@ -485,7 +432,7 @@ impl<'store> Transaction<'store> {
 }
 
 /// What must hold of every definition, whoever made it.
-fn validate(definition: &TableDefinition) -> Result<()> {
+pub(crate) fn validate(definition: &TableDefinition) -> Result<()> {
     let fail = |text: String| {
         Err(Error::invalid(SqlState::InvalidParameterValue, format!("table '{}': {text}", definition.name)))
     };
@@ -514,8 +461,17 @@ fn validate(definition: &TableDefinition) -> Result<()> {
     definition.design.validate(definition)
 }
 
+/// Whether values of a string type are values of another one, as they are kept.
+fn widens(from: &LogicalType, to: &LogicalType) -> bool {
+    match (from, to) {
+        (LogicalType::Varchar(Some(_)), LogicalType::Varchar(None)) => true,
+        (LogicalType::Varchar(Some(from)), LogicalType::Varchar(Some(to))) => from <= to,
+        _ => false,
+    }
+}
+
 /// What must hold between the definitions before and after an ALTER TABLE, since the records stay as they are.
-fn require_compatible(before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+fn require_compatible(before: &TableDefinition, after: &TableDefinition, not_null: bool) -> Result<()> {
     let refuse = |text: String| Err(Error::Unsupported(format!("table '{}': {text}", after.name)));
     for column in &after.columns {
         match before.column_by_id(column.id) {
@@ -529,10 +485,12 @@ fn require_compatible(before: &TableDefinition, after: &TableDefinition) -> Resu
                 ));
             }
             None => {}
-            Some(old) if old.logical_type != column.logical_type => {
+            Some(old)
+                if old.logical_type != column.logical_type && !widens(&old.logical_type, &column.logical_type) =>
+            {
                 return refuse(format!("the type of column '{}' can't change", column.name));
             }
-            Some(old) if old.nullable && !column.nullable => {
+            Some(old) if old.nullable && !column.nullable && !not_null => {
                 return refuse(format!("column '{}' can't become NOT NULL", column.name));
             }
             Some(_) => {}

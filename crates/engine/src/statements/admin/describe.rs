@@ -5,6 +5,8 @@ use crate::session::system_tables::ColumnRow;
 use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored as query;
 use crate::sql::names::unsupported;
+use crate::statements::admin::functions;
+use crate::statements::dml::generated;
 use crate::statements::{is_view, table_reference};
 use crate::type_name::type_name;
 use crate::{Error, Result};
@@ -38,8 +40,26 @@ pub(crate) async fn describe(context: &StatementContext, statement: Sql) -> Resu
     }
 }
 
+/// Runs SHOW TABLES, SHOW COLUMNS and SHOW FUNCTIONS.
+pub(crate) async fn show(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+    let plain = |options: &ShowStatementOptions| options.to_string().trim().is_empty();
+    match statement {
+        Sql::ShowTables {
+            terse: false,
+            history: false,
+            extended: false,
+            full: false,
+            external: false,
+            show_options,
+        } if plain(&show_options) => show_tables(context),
+        Sql::ShowColumns { extended: false, full: false, show_options } => show_columns(context, &show_options).await,
+        Sql::ShowFunctions { filter } => functions::show(context, filter.as_ref()).await,
+        other => Err(unsupported(other.to_string())),
+    }
+}
+
 /// Runs SHOW COLUMNS FROM t.
-pub(crate) async fn show_columns(context: &StatementContext, options: &ShowStatementOptions) -> Result<Outcome> {
+async fn show_columns(context: &StatementContext, options: &ShowStatementOptions) -> Result<Outcome> {
     let ShowStatementOptions { show_in, starts_with: None, limit: None, limit_from: None, filter_position: None } =
         options
     else {
@@ -56,7 +76,7 @@ pub(crate) async fn show_columns(context: &StatementContext, options: &ShowState
 }
 
 /// Runs SHOW TABLES: tables and views, the session's own among them.
-pub(crate) fn show_tables(context: &StatementContext) -> Result<Outcome> {
+fn show_tables(context: &StatementContext) -> Result<Outcome> {
     let mut found: Vec<[Option<String>; 3]> = Vec::new();
     let snapshots = [(Some(&context.snapshot), ""), (context.temp.as_ref(), "LOCAL TEMPORARY ")];
     for (snapshot, kind) in snapshots.into_iter().filter_map(|(snapshot, kind)| Some((snapshot?, kind))) {
@@ -123,7 +143,7 @@ fn columns_of_table(table: &TableSnapshot) -> Result<Outcome> {
             Some(column.logical_type.to_string()),
             Some(yes_or_no(column.nullable)),
             key.map(str::to_owned),
-            column.default.clone(),
+            column.default.clone().or_else(|| generated::clause(column, "")),
             stored.layout(),
             stored.packing(),
             stored.encoding(),

@@ -1,101 +1,88 @@
-//! SET, RESET and SHOW.
+//! SET, RESET, SHOW and DISCARD.
 
-use crate::session::{Outcome, StatementContext, did_you_mean};
-use crate::settings::current_name;
-use crate::sql::names::unsupported;
-use crate::statements::admin::describe;
-use crate::{Error, Result};
-use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
-use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Set, ShowStatementOptions, Statement as Sql, Value};
-use gingham_storage::SqlState;
+use crate::Result;
+use crate::session::{Outcome, ShownSetting, StatementContext};
+use crate::settings::{IsolationLevel, TransactionModes};
+use crate::sql::session::{Discarded, SetScope};
+use crate::statements::admin::describe::rows;
+use crate::statements::admin::{cursors, transaction};
+use crate::statements::ddl::objects;
+use std::sync::PoisonError;
 
 /// Runs SET.
-pub(crate) async fn set(context: &StatementContext, statement: Set) -> Result<Outcome> {
-    match statement {
-        Set::SingleAssignment { scope: None, hivevar: false, .. } => {
-            let statement = DataFusionStatement::Statement(Box::new(Sql::Set(statement)));
-            variable(context, statement).await
+pub(crate) async fn set(
+    context: &StatementContext,
+    scope: SetScope,
+    name: &str,
+    value: Option<&str>,
+) -> Result<Outcome> {
+    // Another spelling of SET TRANSACTION.
+    if let Some(value) = value {
+        let modes = match name.to_ascii_lowercase().as_str() {
+            "transaction_isolation" => {
+                Some(TransactionModes { isolation: Some(IsolationLevel::of(value)?), ..Default::default() })
+            }
+            "transaction_read_only" => crate::settings::switch(value)
+                .map(|read_only| TransactionModes { read_only: Some(read_only), ..Default::default() }),
+            _ => None,
+        };
+        if let Some(modes) = modes {
+            return transaction::set_modes(context, false, modes);
         }
-        Set::SetTimeZone { local: false, value } => {
-            let zone = match value {
-                Expr::Identifier(ident) => ident.value,
-                Expr::Value(value) => match value.value {
-                    Value::SingleQuotedString(text) => text,
-                    other => other.to_string(),
-                },
-                other => {
-                    return Err(Error::invalid(
-                        SqlState::InvalidParameterValue,
-                        format!("a time zone is a text such as '+02:00', not {other}"),
-                    ));
-                }
-            };
-            context.session.set_variable("timezone", &zone)?;
-            Ok(Outcome::Done)
-        }
-        other => Err(unsupported(format!("{other}"))),
     }
+    let local = scope == SetScope::Local;
+    if local && context.transaction.is_none() {
+        transaction::warn_of_none(context, "SET LOCAL has an effect within a transaction only");
+    }
+    context.session.set_in_transaction(name, value, local)?;
+    Ok(Outcome::Done)
 }
 
-/// Runs RESET, or SET of one variable.
-pub(crate) async fn variable(context: &StatementContext, statement: DataFusionStatement) -> Result<Outcome> {
-    match context.plan(statement, None).await? {
-        LogicalPlan::Statement(PlanStatement::SetVariable(set)) => {
-            context.session.set_variable(&set.variable, &set.value)?;
+/// Runs RESET.
+pub(crate) fn reset(context: &StatementContext, name: Option<&str>) -> Result<Outcome> {
+    match name {
+        Some(name) => context.session.set_in_transaction(name, None, false)?,
+        None => {
+            let changes = context.session.reset_settings()?;
+            if let Some(open) = &context.transaction {
+                changes.into_iter().for_each(|change| open.note_setting(change, false));
+            }
         }
-        LogicalPlan::Statement(PlanStatement::ResetVariable(reset)) => {
-            context.session.reset_variable(&reset.variable)?;
-        }
-        other => return Err(Error::Internal(format!("SET was planned as {}", other.display()))),
     }
     Ok(Outcome::Done)
 }
 
-/// Runs SHOW in its forms.
-pub(crate) async fn show(context: &StatementContext, mut statement: Sql) -> Result<Outcome> {
-    let plain = |options: &ShowStatementOptions| options.to_string().trim().is_empty();
-    match &mut statement {
-        Sql::ShowVariable { variable } => {
-            let name = variable.iter().map(|word| word.value.as_str()).collect::<Vec<_>>().join(".");
-            let current = current_name(&name);
-            if current != name.to_ascii_lowercase() {
-                *variable = current.split('.').map(Ident::new).collect();
+/// Runs SHOW of a setting, or of all: a column of the setting's name, as PostgreSQL.
+pub(crate) fn show(context: &StatementContext, name: Option<&str>, verbose: bool) -> Result<Outcome> {
+    let session = &context.session;
+    let row = |ShownSetting { name, value, description }| [Some(name), Some(value), Some(description)];
+    const COLUMNS: [&str; 3] = ["name", "setting", "description"];
+    match name {
+        None => rows(COLUMNS, &session.all_settings().into_iter().map(row).collect::<Vec<_>>()),
+        Some(name) => {
+            let shown = session.shown_setting(name)?;
+            if !verbose {
+                return rows([shown.name.as_str()], &[[Some(shown.value)]]);
             }
-            known_setting(context, variable)?;
+            let all = session.all_settings().into_iter();
+            rows(COLUMNS, &all.filter(|setting| setting.name == shown.name).map(row).collect::<Vec<_>>())
         }
-        Sql::ShowFunctions { .. } => {}
-        Sql::ShowTables {
-            terse: false,
-            history: false,
-            extended: false,
-            full: false,
-            external: false,
-            show_options,
-        } if plain(show_options) => {
-            return describe::show_tables(context);
-        }
-        Sql::ShowColumns { extended: false, full: false, show_options } => {
-            return describe::show_columns(context, show_options).await;
-        }
-        other => return Err(unsupported(other.to_string())),
     }
-    let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), None).await?;
-    Ok(Outcome::Rows(context.rows(plan).await?))
 }
 
-/// Refuses SHOW of a setting that does not exist; `verbose` may follow its name.
-fn known_setting(context: &StatementContext, words: &[Ident]) -> Result<()> {
-    let mut words: Vec<&str> = words.iter().map(|word| word.value.as_str()).collect();
-    if words.len() > 1 && words.last().is_some_and(|last| last.eq_ignore_ascii_case("verbose")) {
-        words.pop();
+/// Runs DISCARD.
+pub(crate) async fn discard(context: &StatementContext, what: Discarded) -> Result<Outcome> {
+    match what {
+        // Plans are kept by the database, for as long as they are right.
+        Discarded::Plans | Discarded::Sequences => {}
+        Discarded::Temp => objects::drop_temporary(context).await?,
+        Discarded::All => {
+            context.require_alone("DISCARD ALL")?;
+            cursors::close(context, None)?;
+            context.session.prepared.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            objects::drop_temporary(context).await?;
+            context.session.reset_settings()?;
+        }
     }
-    let name = words.join(".").to_ascii_lowercase();
-    let entries = context.state.config_options().entries();
-    let special = ["all", "timezone", "time.zone"].contains(&name.as_str()) || name.starts_with("datafusion.runtime.");
-    if special || entries.iter().any(|entry| entry.key == name) {
-        return Ok(());
-    }
-    let suggestion = did_you_mean(&name, entries.iter().map(|entry| entry.key.as_str()));
-    Err(Error::invalid(SqlState::UndefinedObject, format!("setting '{name}' does not exist{suggestion}")))
+    Ok(Outcome::Done)
 }

@@ -6,6 +6,8 @@ use crate::sql::layout;
 use crate::sql::names::unsupported;
 use crate::sql::quoted::{full_name, quoted};
 use crate::statements::admin::describe;
+use crate::statements::ddl::identity;
+use crate::statements::dml::generated;
 use crate::statements::table_reference;
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
@@ -13,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{ObjectName, ShowCreateObject};
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{
-    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, LogicalType, ReferenceDefinition, SqlState, TableDefinition,
+    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, Generation, LogicalType, ReferenceDefinition, SqlState, TableDefinition,
 };
 
 /// Runs SHOW CREATE TABLE and SHOW CREATE VIEW; each takes tables and views.
@@ -52,8 +54,8 @@ fn view_statement(view: &ViewDefinition, temporary: bool) -> String {
 }
 
 fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary: bool) -> Result<String> {
-    let mut parts: Vec<String> = definition.columns.iter().map(column).collect();
-    for key in &definition.keys {
+    let mut parts: Vec<String> = definition.columns.iter().map(|own| column(own, snapshot)).collect();
+    for key in definition.keys.iter().filter(|key| !definition.is_of_index(&key.name)) {
         let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
         parts.push(format!("CONSTRAINT {} {kind} {}", quoted(&key.name), list(definition, &key.columns)));
     }
@@ -82,9 +84,12 @@ fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary:
     let options: Vec<String> = options.map(|(name, text)| format!("{name} = '{}'", text.replace('\'', "''"))).collect();
     let (name, parts) = (full_name(&definition.name), parts.join(",\n  "));
     let mut text = format!("CREATE {}TABLE {name} (\n  {parts}\n) WITH ({})", temp(temporary), options.join(", "));
-    for index in definition.indexes.iter().filter(|index| !index.of_constraint) {
-        let (unique, columns) = (if index.unique { "UNIQUE " } else { "" }, list(definition, &index.columns));
-        text += &format!(";\nCREATE {unique}INDEX {} ON {name} {columns}", quoted(&index.name));
+    let own = definition.indexes.iter().filter(|index| !index.of_constraint);
+    let own = own.map(|index| (&index.name, &index.columns, index.unique));
+    let recorded = definition.recorded.iter().map(|index| (&index.name, &index.columns, index.unique));
+    for (index, columns, unique) in own.chain(recorded) {
+        let (unique, columns) = (if unique { "UNIQUE " } else { "" }, list(definition, columns));
+        text += &format!(";\nCREATE {unique}INDEX {} ON {name} {columns}", quoted(index));
     }
     Ok(text)
 }
@@ -93,13 +98,20 @@ fn temp(temporary: bool) -> &'static str {
     if temporary { "TEMP " } else { "" }
 }
 
-fn column(column: &ColumnDefinition) -> String {
+fn column(column: &ColumnDefinition, snapshot: &Snapshot) -> String {
     let mut text = format!("{} {}", quoted(&column.name), type_name(&column.logical_type));
     if !column.nullable {
         text += " NOT NULL";
     }
     if let Some(default) = &column.default {
         text += &format!(" DEFAULT {default}");
+    }
+    let options = match column.generation {
+        Some(Generation::Identity { sequence, .. }) => identity::shown_options(snapshot, sequence),
+        _ => String::new(),
+    };
+    if let Some(clause) = generated::clause(column, &options) {
+        text += &format!(" {clause}");
     }
     text
 }

@@ -1,39 +1,32 @@
-//! BEGIN, COMMIT, ROLLBACK and savepoints.
+//! BEGIN, COMMIT, ROLLBACK, SET TRANSACTION and savepoints.
 
 use crate::session::{Outcome, Severity, Slot, StatementContext, Use, blocking};
+use crate::settings::TransactionModes;
 use crate::sql::names::fold;
-use crate::sql::names::unsupported;
+use crate::sql::session::SessionStatement;
 use crate::statements::Statement;
+use crate::statements::ddl::on_commit;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{
-    Statement as Sql, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, TransactionModifier,
-};
+use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::SqlState;
 use std::sync::Arc;
 
 /// Whether a statement ends the transaction, as one may that was rolled back already.
 pub(crate) fn ends(statement: &Statement) -> bool {
-    matches!(statement.tree(), Some(Sql::Commit { .. } | Sql::Rollback { savepoint: None, .. }))
+    matches!(statement, Statement::Session(own) if matches!(**own, SessionStatement::End { .. }))
 }
 
 /// Runs BEGIN or START TRANSACTION.
-pub(crate) async fn begin(context: &StatementContext, statement: Sql) -> Result<Outcome> {
-    let Sql::StartTransaction { modes, modifier, statements, exception, has_end_keyword, .. } = statement else {
-        return Err(Error::Internal("not BEGIN".into()));
-    };
-    if !statements.is_empty() || exception.is_some() || has_end_keyword {
-        return Err(unsupported("BEGIN … END as a block of statements".into()));
+pub(crate) async fn begin(context: &StatementContext, immediate: bool, modes: TransactionModes) -> Result<Outcome> {
+    if context.session.in_transaction() {
+        let text = "there is already a transaction in progress";
+        context.say(Severity::Warning, SqlState::ActiveSqlTransaction, text);
+        return Ok(Outcome::Done);
     }
-    modes.iter().try_for_each(accept)?;
-    let immediate = match modifier {
-        None | Some(TransactionModifier::Deferred) => false,
-        Some(TransactionModifier::Immediate) => true,
-        Some(other) => return Err(unsupported(format!("BEGIN {other}"))),
-    };
-    let (session, began) = (Arc::clone(&context.session), Arc::clone(&context.snapshot));
+    let session = Arc::clone(&context.session);
     let (options, idle, cancel) = (context.write_options(), context.settings().idle_timeout, context.cancel.clone());
     let store = Arc::clone(&session.engine.store);
-    let begin = move || session.begin_transaction(began, immediate.then_some(&options), idle, &cancel);
+    let begin = move || session.begin_transaction(modes, immediate.then_some(&options), idle, &cancel);
     if immediate {
         context.in_line(&store, begin).await?;
     } else {
@@ -42,55 +35,129 @@ pub(crate) async fn begin(context: &StatementContext, statement: Sql) -> Result<
     Ok(Outcome::Done)
 }
 
-/// Refuses what a transaction does not do.
-fn accept(mode: &TransactionMode) -> Result<()> {
-    match mode {
-        TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable) => Err(unsupported(
-            "ISOLATION LEVEL SERIALIZABLE (transactions have snapshot isolation, REPEATABLE READ)".into(),
-        )),
-        // Those promise less.
-        TransactionMode::IsolationLevel(_) | TransactionMode::AccessMode(TransactionAccessMode::ReadWrite) => Ok(()),
-        TransactionMode::AccessMode(TransactionAccessMode::ReadOnly) => Err(unsupported("BEGIN READ ONLY".into())),
+/// Runs SET TRANSACTION, or SET SESSION CHARACTERISTICS, which is about the transactions to come.
+pub(crate) fn set_modes(context: &StatementContext, session: bool, modes: TransactionModes) -> Result<Outcome> {
+    if session {
+        let TransactionModes { isolation, read_only } = modes;
+        if let Some(isolation) = isolation {
+            context.session.set_in_transaction("default_transaction_isolation", Some(isolation.name()), false)?;
+        }
+        if let Some(read_only) = read_only {
+            let value = if read_only { "on" } else { "off" };
+            context.session.set_in_transaction("default_transaction_read_only", Some(value), false)?;
+        }
+        return Ok(Outcome::Done);
     }
+    match &context.transaction {
+        Some(open) => open.set_modes(modes)?,
+        None => warn_of_none(context, "SET TRANSACTION has an effect within a transaction only"),
+    }
+    Ok(Outcome::Done)
 }
 
 /// Runs COMMIT or END.
 pub(crate) async fn commit(context: &StatementContext, chain: bool) -> Result<Outcome> {
-    refuse_chain("COMMIT", chain)?;
+    let next = chained(context, chain)?;
+    let held = context.session.cursors.hold(&context.cancel).await;
     context.cancel.commit_point()?;
     match context.session.leave_transaction() {
-        Slot::None => {
-            warn_of_none(context);
-            Ok(Outcome::Done)
+        Slot::None => warn_of_none(context, NONE),
+        Slot::RolledBack(why) => {
+            context.session.cursors.rolled_back();
+            return Err(Error::RolledBack(why));
         }
-        Slot::RolledBack(why) => Err(Error::RolledBack(why)),
         Slot::Open(transaction) => {
-            blocking(move || transaction.commit()).await?;
-            Ok(Outcome::Done)
+            let ended = match held {
+                Ok(()) => {
+                    let (own, context) = (Arc::clone(&transaction), context.clone());
+                    blocking(move || {
+                        if let Err(error) = on_commit::before_commit(&context, &own) {
+                            own.roll_back();
+                            return Err(error);
+                        }
+                        own.commit()
+                    })
+                    .await
+                }
+                Err(error) => {
+                    let own = Arc::clone(&transaction);
+                    blocking(move || {
+                        own.roll_back();
+                        Ok(())
+                    })
+                    .await?;
+                    Err(error)
+                }
+            };
+            let settings = match &ended {
+                Ok(()) => {
+                    context.session.cursors.committed();
+                    transaction.settings().committed()
+                }
+                Err(_) => {
+                    context.session.cursors.rolled_back();
+                    transaction.settings().rolled_back()
+                }
+            };
+            context.session.give_back(settings)?;
+            ended?;
         }
     }
+    begin_next(context, next).await
 }
 
-/// Runs ROLLBACK, to a savepoint or of all.
-pub(crate) async fn roll_back(context: &StatementContext, chain: bool, savepoint: Option<String>) -> Result<Outcome> {
-    refuse_chain("ROLLBACK", chain)?;
-    if let Some(name) = savepoint {
-        let (transaction, cancel) = (open(context, "roll back to a savepoint of")?, context.cancel.clone());
-        blocking(move || transaction.back_to(&name, &cancel)).await?;
-        return Ok(Outcome::Done);
-    }
+/// Runs ROLLBACK of all.
+pub(crate) async fn roll_back(context: &StatementContext, chain: bool) -> Result<Outcome> {
+    let next = chained(context, chain)?;
     context.cancel.commit_point()?;
     match context.session.leave_transaction() {
-        Slot::None => warn_of_none(context),
-        Slot::RolledBack(_) => {}
+        Slot::None => warn_of_none(context, NONE),
+        Slot::RolledBack(_) => context.session.cursors.rolled_back(),
         Slot::Open(transaction) => {
+            let own = Arc::clone(&transaction);
             blocking(move || {
-                transaction.roll_back();
+                own.roll_back();
                 Ok(())
             })
             .await?;
+            context.session.cursors.rolled_back();
+            let settings = transaction.settings().rolled_back();
+            context.session.give_back(settings)?;
         }
     }
+    begin_next(context, next).await
+}
+
+/// How the transaction begins that follows with AND CHAIN: as the one that ends.
+fn chained(context: &StatementContext, chain: bool) -> Result<Option<TransactionModes>> {
+    if !chain {
+        return Ok(None);
+    }
+    match context.session.open_transaction() {
+        Some(open) => {
+            Ok(Some(TransactionModes { isolation: Some(open.isolation()), read_only: Some(open.is_read_only()) }))
+        }
+        None if context.session.in_transaction() => Ok(Some(TransactionModes::default())),
+        None => Err(none("end with AND CHAIN")),
+    }
+}
+
+async fn begin_next(context: &StatementContext, next: Option<TransactionModes>) -> Result<Outcome> {
+    if let Some(modes) = next {
+        let (session, idle, cancel) =
+            (Arc::clone(&context.session), context.settings().idle_timeout, context.cancel.clone());
+        blocking(move || session.begin_transaction(modes, None, idle, &cancel)).await?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Runs ROLLBACK TO.
+pub(crate) async fn back_to(context: &StatementContext, name: &str) -> Result<Outcome> {
+    let (transaction, cancel) = (require_open(context, "ROLLBACK TO")?, context.cancel.clone());
+    let (own, name) = (Arc::clone(&transaction), name.to_owned());
+    let (settings, depth) = blocking(move || own.back_to(&name, &cancel)).await?;
+    context.session.cursors.back_to(depth);
+    context.session.give_back(settings)?;
     Ok(Outcome::Done)
 }
 
@@ -99,11 +166,11 @@ pub(crate) async fn savepoint(context: &StatementContext, statement: Sql) -> Res
     let cancel = context.cancel.clone();
     match statement {
         Sql::Savepoint { name } => {
-            let (transaction, name) = (open(context, "set a savepoint in")?, fold(&name));
+            let (transaction, name) = (require_open(context, "SAVEPOINT")?, fold(&name));
             blocking(move || transaction.savepoint(name, &cancel)).await?;
         }
         Sql::ReleaseSavepoint { name } => {
-            let (transaction, name) = (open(context, "release a savepoint of")?, fold(&name));
+            let (transaction, name) = (require_open(context, "RELEASE")?, fold(&name));
             blocking(move || transaction.release(&name, &cancel)).await?;
         }
         _ => return Err(Error::Internal("not SAVEPOINT".into())),
@@ -111,19 +178,18 @@ pub(crate) async fn savepoint(context: &StatementContext, statement: Sql) -> Res
     Ok(Outcome::Done)
 }
 
-fn open(context: &StatementContext, what: &str) -> Result<Arc<Use>> {
-    context.transaction.clone().ok_or_else(|| none(what))
+/// The transaction of a statement that makes no sense without one.
+pub(crate) fn require_open(context: &StatementContext, statement: &str) -> Result<Arc<Use>> {
+    context.transaction.clone().ok_or_else(|| none(&format!("run {statement} in")))
 }
 
-fn warn_of_none(context: &StatementContext) {
-    let text = "there is no transaction in progress";
+const NONE: &str = "there is no transaction in progress";
+
+/// Warns that a statement has no effect without a transaction.
+pub(crate) fn warn_of_none(context: &StatementContext, text: &str) {
     context.say(Severity::Warning, SqlState::NoActiveSqlTransaction, text);
 }
 
 fn none(what: &str) -> Error {
     Error::invalid(SqlState::NoActiveSqlTransaction, format!("there is no transaction to {what}; BEGIN starts one"))
-}
-
-fn refuse_chain(verb: &str, chain: bool) -> Result<()> {
-    if chain { Err(unsupported(format!("{verb} AND CHAIN"))) } else { Ok(()) }
 }

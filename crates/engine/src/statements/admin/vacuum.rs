@@ -6,8 +6,8 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::VacuumStatement;
 use std::sync::Arc;
 
-/// Runs VACUUM.
-pub(crate) async fn run(context: &StatementContext, statement: VacuumStatement) -> Result<Outcome> {
+/// Runs VACUUM, without a table and without options of others.
+pub(crate) async fn checked(context: &StatementContext, statement: VacuumStatement) -> Result<Outcome> {
     let VacuumStatement { full, sort_only, delete_only, reindex, recluster, table_name, threshold, boost } = statement;
     if full || sort_only || delete_only || reindex || recluster || threshold.is_some() || boost {
         return Err(unsupported("VACUUM with options".into()));
@@ -19,6 +19,11 @@ pub(crate) async fn run(context: &StatementContext, statement: VacuumStatement) 
                 .into(),
         ));
     }
+    run(context).await
+}
+
+/// Makes the file smaller.
+pub(crate) async fn run(context: &StatementContext) -> Result<Outcome> {
     context.require_alone("VACUUM")?;
     let (store, options) = (&context.session.engine.store, context.write_options());
     let own = Arc::clone(store);

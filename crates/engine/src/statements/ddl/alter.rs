@@ -1,51 +1,158 @@
-//! ALTER TABLE: ADD, DROP and RENAME COLUMN, RENAME TO. Records are not rewritten: a column that is added gives those
-//! before it one value, which must satisfy its constraints, and segments know columns by number.
+//! ALTER TABLE. Most changes are to the definition alone: a column that is added gives the records before it one value, which must
+//! satisfy its constraints, and segments know columns by number. What changes the records is in `rewrite`: another type, values that
+//! differ from record to record, and whatever changes the columns of a table in heap pages.
 
-use crate::session::{Outcome, StatementContext, did_you_mean};
-use crate::sql::column_types::logical_type;
+use crate::session::{Outcome, Severity, StatementContext, TargetTable, did_you_mean};
 use crate::sql::dialect::Gingham;
-use crate::sql::names::unsupported;
-use crate::sql::names::{column_name, fold};
+use crate::sql::names::{column_name, fold, unsupported};
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
-use crate::statements::ddl::{definition, existing, expression};
+use crate::statements::ddl::identity::ColumnSequence;
+use crate::statements::ddl::rewrite::Rewrite;
+use crate::statements::ddl::{
+    alter_column, alter_constraint, cascade, definition, existing, expression, rename, rewrite,
+};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind};
+use datafusion::sql::sqlparser::ast::{
+    AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Ident, RenameTableNameKind,
+};
 use datafusion::sql::sqlparser::parser::Parser;
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{ColumnId, SqlState, TableDefinition, TableName};
+use gingham_storage::{ColumnId, Generation, SqlState, TableDefinition, TableName};
+use std::sync::Arc;
+
+/// What becomes of a table.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// The definition before it.
+    pub(crate) before: TableDefinition,
+    /// The definition after it.
+    pub(crate) after: TableDefinition,
+    /// Whether it lies in heap pages.
+    pub(crate) in_pages: bool,
+    /// The records are written anew, each column by an expression over the table as it was where there is one.
+    pub(crate) rewrite: Option<Rewrite>,
+    /// Sequences of columns that are made.
+    pub(crate) sequences: Vec<ColumnSequence>,
+    /// What the statement says when it is done.
+    pub(crate) said: Vec<String>,
+    /// Views and constraints of other tables that go with what is dropped.
+    pub(crate) dependents: cascade::Dependents,
+}
+
+impl Change {
+    fn of(definition: &TableDefinition) -> Self {
+        Self {
+            before: definition.clone(),
+            after: definition.clone(),
+            in_pages: definition.design.heap.is_some(),
+            rewrite: None,
+            sequences: Vec::new(),
+            said: Vec::new(),
+            dependents: cascade::Dependents::default(),
+        }
+    }
+
+    /// Whether more has to be done than to replace the definition: with the write lock from the start.
+    fn needs_turn(&self) -> bool {
+        self.rewrite.is_some() || !self.sequences.is_empty() || alter_constraint::asks(&self.before, &self.after)
+    }
+
+    /// Has the records written anew.
+    pub(crate) fn rewrites(&mut self) -> &mut Rewrite {
+        self.rewrite.get_or_insert_default()
+    }
+
+    /// Has the records of heap pages written anew, which have the columns of their table, and NULLs where it has.
+    pub(crate) fn rewrites_pages(&mut self) {
+        if self.in_pages {
+            self.rewrites();
+        }
+    }
+}
 
 /// Runs ALTER TABLE.
 pub(crate) async fn run(context: &StatementContext, statement: AlterTable) -> Result<Outcome> {
     let AlterTable { name, if_exists, only, operations, location, on_cluster, table_type, end_token: _ } = statement;
-    if only || location.is_some() || on_cluster.is_some() || table_type.is_some() {
-        return Err(unsupported("ALTER TABLE with ONLY, LOCATION, ON CLUSTER or a kind of table".into()));
+    // A table has no children, so that ONLY leaves out nothing.
+    let _ = only;
+    if location.is_some() || on_cluster.is_some() || table_type.is_some() {
+        return Err(unsupported("ALTER TABLE with LOCATION, ON CLUSTER or a kind of table".into()));
     }
     // A refusal stands before any question whether the table exists: it is about the statement.
     operations.iter().try_for_each(refuse)?;
     let reference = table_reference(&name)?;
     let known = context.name(&reference)?;
+    if let [AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(to) }] = operations.as_slice()
+        && let [part] = to.0.as_slice()
+        && let Some(to) = part.as_ident()
+        && !context.has_table(&known)
+        && let Some(kind) = rename::kind_of(context, &reference)?
+    {
+        return rename::run(context, kind, if_exists, &name, to).await;
+    }
     let target = match crate::statements::writable(context, &name, "ALTER TABLE") {
         Ok(target) => target,
-        Err(_) if if_exists && !crate::statements::ddl::objects::exists(context, &known) => return Ok(Outcome::Done),
+        Err(_) if if_exists && !crate::statements::ddl::objects::exists(context, &known) => {
+            let text = format!("table '{known}' does not exist, skipped");
+            context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
+            return Ok(Outcome::Done);
+        }
         Err(error) => return Err(error),
     };
-    let own = context.clone();
+    let snapshot = crate::statements::ddl::sequence::snapshot_of(context, &target.store);
+    let planned = plan(context, &snapshot, &target, &operations)?;
+    if planned.needs_turn() {
+        rewrite::run(context, &name, &operations).await?;
+    } else {
+        apply_alone(context, target, &operations).await?;
+    }
+    for text in planned.said {
+        context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
+    }
+    Ok(Outcome::Done)
+}
+
+/// What the operations make of a table.
+pub(crate) fn plan(
+    context: &StatementContext,
+    snapshot: &Snapshot,
+    target: &TargetTable,
+    operations: &[AlterTableOperation],
+) -> Result<Change> {
+    let scope = ConstraintScope { context, snapshot };
+    let mut change = Change::of(&target.table.definition);
+    for operation in operations {
+        apply(&scope, &mut change, operation)?;
+    }
+    Ok(change)
+}
+
+/// Changes a definition whose records stay as they are.
+async fn apply_alone(
+    context: &StatementContext,
+    target: TargetTable,
+    operations: &[AlterTableOperation],
+) -> Result<()> {
+    let (own, operations) = (context.clone(), operations.to_vec());
+    let name = target.table.definition.name.clone();
     write(context, &target.store, move |transaction| {
         let base = transaction.base();
-        let table = base.table(&target.table.definition.name)?.ok_or_else(|| own.unknown_table(&known))?;
-        let mut changed = (*table.definition).clone();
-        let rows = table.rows();
+        let table = base.table(&name)?.ok_or_else(|| own.unknown_table(&name))?;
+        let table = Arc::clone(table);
+        let scope = ConstraintScope { context: &own, snapshot: base };
+        let mut change = Change::of(&table.definition);
         for operation in &operations {
-            let scope = ConstraintScope { context: &own, snapshot: base };
-            apply(&scope, &mut changed, rows, operation)?;
+            apply(&scope, &mut change, operation)?;
         }
-        existing::check(&own, table, &changed)?;
-        Ok(transaction.alter_table(changed)?)
+        if change.needs_turn() {
+            return Err(Error::Conflict(format!("table '{name}' was changed meanwhile; run the statement again")));
+        }
+        existing::check(&own, &table, &change.after)?;
+        rewrite::put(transaction, change, None)
     })
-    .await?;
-    Ok(Outcome::Done)
+    .await
 }
 
 /// Refuses the operations that are not offered.
@@ -53,77 +160,100 @@ fn refuse(operation: &AlterTableOperation) -> Result<()> {
     use AlterTableOperation as Op;
     let not_yet = |what: &str| Err(Error::Unsupported(format!("ALTER TABLE … {what} is not supported yet")));
     match operation {
-        Op::AddColumn { column_position: None, .. } | Op::RenameColumn { .. } => Ok(()),
+        Op::AddColumn { column_position: None, .. } | Op::RenameColumn { .. } | Op::AlterColumn { .. } => Ok(()),
         Op::RenameTable { table_name: RenameTableNameKind::To(_) } => Ok(()),
-        Op::DropColumn { drop_behavior: None, .. } => Ok(()),
+        Op::DropColumn { .. } | Op::DropConstraint { .. } | Op::RenameConstraint { .. } => Ok(()),
+        Op::AddConstraint { not_valid: false, .. } => Ok(()),
+        Op::AddConstraint { not_valid: true, .. } => {
+            not_yet("ADD CONSTRAINT … NOT VALID; without NOT VALID the records that exist are checked")
+        }
+        Op::ValidateConstraint { .. } => Ok(()),
         Op::AddColumn { .. } => not_yet("ADD COLUMN with a position"),
-        Op::DropColumn { .. } => not_yet("DROP COLUMN with CASCADE or RESTRICT"),
         Op::SetOptionsParens { .. } | Op::SetTblProperties { .. } => not_yet("SET (…) behind another change"),
-        Op::AlterColumn { column_name, op } => not_yet(&format!("ALTER COLUMN {column_name} {op}")),
-        Op::AddConstraint { constraint, .. } => not_yet(&format!("ADD {constraint}")),
-        Op::DropConstraint { name, .. } => not_yet(&format!("DROP CONSTRAINT {name}")),
         other => not_yet(&other.to_string()),
     }
 }
 
-fn apply(
-    scope: &ConstraintScope<'_>,
-    definition: &mut TableDefinition,
-    rows: u64,
-    operation: &AlterTableOperation,
-) -> Result<()> {
+fn apply(scope: &ConstraintScope<'_>, change: &mut Change, operation: &AlterTableOperation) -> Result<()> {
     match operation {
         AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
-            if *if_not_exists && definition.column(&fold(&column_def.name)).is_some() {
+            let name = fold(&column_def.name);
+            if *if_not_exists && change.after.column(&name).is_some() {
+                change.said.push(format!("column '{name}' of table '{}' exists already, skipped", change.after.name));
                 return Ok(());
             }
-            add(scope, definition, rows, column_def)
+            add(scope, change, column_def)
         }
-        AlterTableOperation::DropColumn { column_names, if_exists, .. } => {
+        AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
             for name in column_names {
-                let name = column_name(definition, name)?;
-                if *if_exists && definition.column(&name).is_none() {
+                let name = column_name(&change.after, name)?;
+                if *if_exists && change.after.column(&name).is_none() {
+                    let table = &change.after.name;
+                    change.said.push(format!("column '{name}' of table '{table}' does not exist, skipped"));
                     continue;
                 }
-                drop_column(scope.snapshot, definition, &name)?;
+                let cascade = *drop_behavior == Some(DropBehavior::Cascade);
+                alter_column::drop_column(scope.snapshot, change, &name, cascade)?;
+                change.rewrites_pages();
             }
             Ok(())
         }
         AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
-            let old = column_name(definition, old_column_name)?;
-            rename_column(definition, &old, &fold(new_column_name))
+            let old = column_name(&change.after, old_column_name)?;
+            rename_column(&mut change.after, &old, &fold(new_column_name))
         }
         AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) } => {
-            rename_table(scope, definition, &scope.context.name(&table_reference(name)?)?, name.0.len() == 1)
+            let to = scope.context.name(&table_reference(name)?)?;
+            rename_table(scope, &mut change.after, &to, name.0.len() == 1)
         }
+        AlterTableOperation::AlterColumn { column_name: name, op } => alter_column::alter(scope, change, name, op),
+        AlterTableOperation::AddConstraint { constraint, .. } => alter_constraint::add(scope, change, constraint),
+        AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } => {
+            let cascade = *drop_behavior == Some(DropBehavior::Cascade);
+            alter_constraint::drop_constraint(scope.snapshot, change, &fold(name), *if_exists, cascade)
+        }
+        AlterTableOperation::RenameConstraint { old_name, new_name } => {
+            alter_constraint::rename(scope.snapshot, change, &fold(old_name), &fold(new_name))
+        }
+        // All that there are were checked when they were added.
+        AlterTableOperation::ValidateConstraint { name } => alter_constraint::require(&change.after, &fold(name)),
         other => Err(unsupported(format!("ALTER TABLE … {other}"))),
     }
 }
 
-fn add(scope: &ConstraintScope<'_>, definition: &mut TableDefinition, rows: u64, column: &ColumnDef) -> Result<()> {
+fn add(scope: &ConstraintScope<'_>, change: &mut Change, column: &ColumnDef) -> Result<()> {
     let name = fold(&column.name);
-    if definition.column(&name).is_some() {
+    if change.after.column(&name).is_some() {
         return Err(Error::invalid(
             SqlState::DuplicateColumn,
-            format!("column '{name}' already exists in table '{}'", definition.name),
+            format!("column '{name}' already exists in table '{}'", change.after.name),
         ));
     }
-    let logical_type = logical_type(&name, &column.data_type)?;
     let mut constraints = Constraints::default();
-    definition::add_column(definition, column, logical_type, &mut constraints)?;
-    if let Some(added) = definition.columns.last_mut()
+    definition::add_typed_column(&mut change.after, column, &mut constraints)?;
+    change.rewrites_pages();
+    let before = change.after.clone();
+    if constraints.sequences.is_empty()
+        && let Some(added) = change.after.columns.last_mut()
         && let Some(text) = added.default.clone()
     {
         definition::check_default(scope, added, &text)?;
-        if rows > 0 && expression::is_volatile(&scope.context.state, &name, &text)? {
-            return Err(Error::Unsupported(format!(
-                "DEFAULT {text} of column '{name}' differs from row to row, which ADD COLUMN can't give to the {rows} \
-                 records that exist"
-            )));
+        if expression::is_volatile(&scope.context.state, &name, &text)? {
+            change.rewrite.get_or_insert_default();
+        } else {
+            added.initial = expression::default_value(&scope.context.state, added, &text)?;
         }
-        added.initial = expression::default_value(&scope.context.state, added, &text)?;
     }
-    constraints.apply(scope, definition)
+    if let Some(Generation::Stored(text)) = before.columns.last().and_then(|added| added.generation.as_ref()) {
+        expression::generated(&scope.context.state, &before, &name, text)?;
+        change.rewrites();
+    }
+    if !constraints.sequences.is_empty() {
+        change.rewrites();
+    }
+    let made = constraints.apply(scope, &mut change.after)?;
+    change.sequences.extend(made.sequences);
+    Ok(())
 }
 
 /// The column of that name; errors suggest another.
@@ -135,40 +265,6 @@ pub(crate) fn find(definition: &TableDefinition, name: &str) -> Result<ColumnId>
             format!("column '{name}' does not exist in table '{}'{}", definition.name, did_you_mean(name, existing)),
         )
     })
-}
-
-fn drop_column(snapshot: &Snapshot, definition: &mut TableDefinition, name: &str) -> Result<()> {
-    let id = find(definition, name)?;
-    let used = |by: String| {
-        Err(Error::constraint(SqlState::DependentObjectsStillExist, format!("column '{name}' can't be dropped: {by}")))
-    };
-    if let Some(key) = definition.keys.iter().find(|key| key.columns.contains(&id)) {
-        return used(format!("it is in the key '{}'", key.name));
-    }
-    if let Some(reference) = definition.references.iter().find(|reference| reference.columns.contains(&id)) {
-        return used(format!("it is in the reference '{}'", reference.name));
-    }
-    for check in &definition.checks {
-        if uses_column(&check.condition, name)? {
-            return used(format!("CHECK constraint '{}' ({}) uses it", check.name, check.condition));
-        }
-    }
-    if definition.sort_by.contains(&id) {
-        return used("the table is sorted by it".into());
-    }
-    let refers = |other: &TableDefinition| {
-        let mut references = other.references.iter();
-        references.any(|reference| reference.table == definition.id && reference.referred.contains(&id))
-    };
-    if let Some((_, other)) = snapshot.definitions().find(|(_, other)| refers(other)) {
-        return used(format!("table '{}' refers to it", other.name));
-    }
-    if definition.columns.len() == 1 {
-        return used(format!("it is the only one of table '{}'", definition.name));
-    }
-    definition.columns.retain(|column| column.id != id);
-    definition.design.remove_column(id);
-    Ok(())
 }
 
 fn rename_column(definition: &mut TableDefinition, old: &str, new: &str) -> Result<()> {
@@ -184,6 +280,11 @@ fn rename_column(definition: &mut TableDefinition, old: &str, new: &str) -> Resu
     }
     for check in &mut definition.checks {
         check.condition = with_column_renamed(&check.condition, old, new)?;
+    }
+    for column in &mut definition.columns {
+        if let Some(Generation::Stored(text)) = &mut column.generation {
+            *text = with_column_renamed(text, old, new)?;
+        }
     }
     for column in &mut definition.columns {
         if column.id == id {

@@ -2,6 +2,8 @@
 
 use crate::session::{StatementContext, did_you_mean};
 use crate::sql::names::{column_name, fold, unsupported};
+use crate::statements::ddl::identity::ColumnSequence;
+use crate::statements::ddl::like::TakenOver;
 use crate::statements::ddl::{definition, expression};
 use crate::statements::table_reference;
 use crate::{Error, Result};
@@ -28,6 +30,24 @@ pub(crate) struct Constraints {
     keys: Vec<KeyConstraint>,
     checks: Vec<(Option<String>, Option<String>, Expr)>,
     references: Vec<(Option<String>, ForeignKeyConstraint)>,
+    /// The sequences of its columns, with which they are made.
+    pub(crate) sequences: Vec<ColumnSequence>,
+    /// Indexes and comments of a table that LIKE names.
+    pub(crate) taken_over: Vec<TakenOver>,
+}
+
+/// What is made of constraints besides those.
+#[derive(Debug, Default)]
+pub(crate) struct MadeBeside {
+    pub(crate) sequences: Vec<ColumnSequence>,
+    taken_over: Vec<TakenOver>,
+}
+
+impl MadeBeside {
+    /// Adds the indexes and comments that LIKE takes over to a definition whose constraints have their names.
+    pub(crate) fn add_indexes(&self, scope: &ConstraintScope<'_>, definition: &mut TableDefinition) {
+        self.taken_over.iter().for_each(|taken| taken.add(scope, definition));
+    }
 }
 
 #[derive(Debug)]
@@ -91,6 +111,16 @@ impl Constraints {
         Ok(())
     }
 
+    /// Adds a key over columns of those names.
+    pub(crate) fn add_key(&mut self, name: Option<String>, columns: Vec<Ident>, primary: bool) {
+        self.keys.push(KeyConstraint { name, columns, primary });
+    }
+
+    /// Adds a condition.
+    pub(crate) fn add_condition(&mut self, name: Option<String>, condition: Expr) {
+        self.checks.push((name, None, condition));
+    }
+
     fn add_check(&mut self, name: Option<String>, column: Option<String>, check: &CheckConstraint) -> Result<()> {
         if check.enforced == Some(false) {
             return Err(unsupported(format!("a constraint that is NOT ENFORCED ({check})")));
@@ -100,7 +130,7 @@ impl Constraints {
     }
 
     /// Resolves all of them and adds them to `definition`.
-    pub(crate) fn apply(self, scope: &ConstraintScope<'_>, definition: &mut TableDefinition) -> Result<()> {
+    pub(crate) fn apply(self, scope: &ConstraintScope<'_>, definition: &mut TableDefinition) -> Result<MadeBeside> {
         let mut names = ConstraintNames::of(definition);
         for key in self.keys {
             add_key(definition, key, &mut names)?;
@@ -117,7 +147,7 @@ impl Constraints {
             let reference = resolve(scope, definition, name, &reference, &mut names)?;
             definition.references.push(reference);
         }
-        Ok(())
+        Ok(MadeBeside { sequences: self.sequences, taken_over: self.taken_over })
     }
 }
 

@@ -1,8 +1,10 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
-use crate::session::{Outcome, StatementContext, names_schema};
+use crate::session::{Outcome, Severity, StatementContext, names_schema};
 use crate::statements::ddl::constraints::ConstraintScope;
-use crate::statements::ddl::definition;
+use crate::statements::ddl::definition::NewTable;
+use crate::statements::ddl::identity::ColumnSequence;
+use crate::statements::ddl::{definition, identity, on_commit};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::pipeline;
 use crate::statements::{table_reference, write};
@@ -28,7 +30,7 @@ pub(crate) struct CreateTarget {
 
 /// Finds the place and refuses names that are taken by something that can't be replaced.
 pub(crate) fn place(context: &StatementContext, reference: &TableReference, temporary: bool) -> Result<CreateTarget> {
-    let name = context.name(reference)?;
+    let name = context.new_name(reference, temporary)?;
     let (store, snapshot) = if temporary {
         if names_schema(reference) {
             return Err(Error::invalid(
@@ -73,6 +75,16 @@ pub(crate) async fn run(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     definition::refuse_clauses(&statement)?;
+    if statement.transient {
+        let text = "UNLOGGED has no effect: the table's changes are durable as others are";
+        context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
+    }
+    if statement.on_commit.is_some() && !statement.temporary {
+        return Err(Error::invalid(
+            SqlState::InvalidTableDefinition,
+            "ON COMMIT can only be used on temporary tables: CREATE TEMP TABLE",
+        ));
+    }
     if statement.or_replace && statement.if_not_exists {
         return Err(Error::invalid(SqlState::SyntaxError, "OR REPLACE and IF NOT EXISTS exclude each other"));
     }
@@ -92,10 +104,10 @@ pub(crate) async fn run(
         Some(query) => create_as(context, statement, place, *query, parameters).await,
         None => {
             let scope = ConstraintScope { context, snapshot: &place.snapshot };
-            let definition = definition::build(&scope, place.name, &statement, None)?;
-            let replace = statement.or_replace;
-            write(context, &place.store, move |transaction| create(transaction, definition, replace).map(|_| ()))
-                .await?;
+            let table = definition::build(&scope, place.name, &statement, None)?;
+            let (replace, name) = (statement.or_replace, table.definition.name.clone());
+            write(context, &place.store, move |transaction| create(transaction, table, replace)).await?;
+            on_commit::note(context, &name, statement.on_commit).await?;
             Ok(Outcome::Done)
         }
     }
@@ -124,7 +136,10 @@ pub(crate) fn for_load(
     }
     definition::refuse_clauses(&statement)?;
     let scope = ConstraintScope { context, snapshot: &place.snapshot };
-    let mut definition = definition::build(&scope, place.name, &statement, None)?;
+    let NewTable { mut definition, sequences } = definition::build(&scope, place.name, &statement, None)?;
+    if !sequences.is_empty() {
+        return Err(crate::sql::names::unsupported("SERIAL or an identity column of a table that a load makes".into()));
+    }
     if columns.is_none() {
         (definition.columns, definition.next_column) = (Vec::new(), 0);
     }
@@ -132,15 +147,14 @@ pub(crate) fn for_load(
 }
 
 /// Creates a table within a transaction, instead of the one of that name when `replace`.
-fn create(
-    transaction: &mut gingham_storage::write::Transaction<'_>,
-    definition: TableDefinition,
-    replace: bool,
-) -> Result<u64> {
+fn create(transaction: &mut gingham_storage::write::Transaction<'_>, table: NewTable, replace: bool) -> Result<()> {
+    let NewTable { mut definition, sequences } = table;
     if replace && transaction.base().has_table(&definition.name) {
         transaction.drop_table(&definition.name)?;
     }
-    Ok(transaction.create_table(definition)?)
+    let made = ColumnSequence::make(&sequences, transaction, &mut definition)?;
+    let id = transaction.create_table(definition.clone())?;
+    identity::give(transaction, id, &definition, &made)
 }
 
 async fn create_as(
@@ -154,7 +168,14 @@ async fn create_as(
     let bound = context.bind(query, parameters).await?;
     let source = bound.names.rename(bound.plan.schema().as_arrow());
     let scope = ConstraintScope { context, snapshot: &place.snapshot };
-    let definition = definition::build(&scope, place.name, &statement, Some(&source))?;
+    let NewTable { definition, sequences } = definition::build(&scope, place.name, &statement, Some(&source))?;
+    if !sequences.is_empty() {
+        return Err(crate::sql::names::unsupported("CREATE TABLE … AS with SERIAL or an identity column".into()));
+    }
+    if definition.columns.iter().any(|column| column.generation.is_some()) {
+        return Err(crate::sql::names::unsupported("CREATE TABLE … AS with a generated column".into()));
+    }
+    let name = definition.name.clone();
     let plan = pipeline::sorted(bound.plan, &definition, None)?;
     let physical = context.physical_plan(plan).await?;
     let ingest = Ingest::for_new_table(context, &place.store, definition, None)?;
@@ -162,5 +183,6 @@ async fn create_as(
     let ingest = pipeline::fill(context, physical, ingest).await?;
     let replace = statement.or_replace;
     let rows = context.in_line(&place.store, move || ingest.finish_creating(replace)).await?;
+    on_commit::note(context, &name, statement.on_commit).await?;
     Ok(Outcome::Affected(rows))
 }

@@ -1,13 +1,15 @@
 //! CREATE TABLE's columns, constraints and options to a table's definition. Every clause that the parser knows is
 //! either taken over or refused by name.
 
-use crate::session::{StatementContext, did_you_mean};
+use crate::session::{Severity, StatementContext, did_you_mean};
 use crate::sql::column_types::logical_type;
+use crate::sql::definitions::like_of;
 use crate::sql::layout;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
-use crate::statements::ddl::expression;
+use crate::statements::ddl::identity::ColumnSequence;
+use crate::statements::ddl::{expression, identity, like};
 use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
@@ -15,7 +17,9 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle,
     SqlOption, TableConstraint, Value,
 };
-use gingham_storage::{ColumnDefinition, ColumnId, Design, LogicalType, SqlState, TableDefinition, TableName};
+use gingham_storage::{
+    ColumnDefinition, ColumnId, Design, Generation, LogicalType, SqlState, TableDefinition, TableName,
+};
 
 /// The definition that a CREATE TABLE asks for. `source` is the schema of its query, for CREATE TABLE AS.
 pub(crate) fn build(
@@ -23,15 +27,17 @@ pub(crate) fn build(
     name: TableName,
     statement: &CreateTable,
     source: Option<&Schema>,
-) -> Result<TableDefinition> {
+) -> Result<NewTable> {
     let mut definition = TableDefinition::new(name, Vec::new());
     let mut constraints = Constraints::default();
     match source {
         Some(source) => columns_of_query(&mut definition, &statement.columns, source, &mut constraints)?,
         None => {
             for column in &statement.columns {
-                let logical_type = logical_type(&fold(&column.name), &column.data_type)?;
-                add_column(&mut definition, column, logical_type, &mut constraints)?;
+                match like_of(&column.data_type) {
+                    Some(like) => like::add(scope, &mut definition, &like, &mut constraints)?,
+                    None => add_typed_column(&mut definition, column, &mut constraints)?,
+                }
             }
         }
     }
@@ -44,14 +50,53 @@ pub(crate) fn build(
     for constraint in &statement.constraints {
         constraints.add(constraint)?;
     }
-    constraints.apply(scope, &mut definition)?;
+    let made = constraints.apply(scope, &mut definition)?;
     for column in &definition.columns {
         if let Some(text) = &column.default {
-            check_default(scope, column, text)?;
+            // The sequence of a SERIAL is made with the table.
+            if !made.sequences.iter().any(|sequence| sequence.column == column.id) {
+                check_default(scope, column, text)?;
+            }
+        }
+        if let Some(Generation::Stored(text)) = &column.generation {
+            expression::generated(&scope.context.state, &definition, &column.name, text)?;
         }
     }
     options(scope, &statement.table_options, &mut definition)?;
-    Ok(definition)
+    made.add_indexes(scope, &mut definition);
+    Ok(NewTable { definition, sequences: made.sequences })
+}
+
+/// A table that is to be made, and the sequences of its columns.
+#[derive(Debug)]
+pub(crate) struct NewTable {
+    pub(crate) definition: TableDefinition,
+    pub(crate) sequences: Vec<ColumnSequence>,
+}
+
+/// Adds a column of CREATE TABLE or ADD COLUMN.
+pub(crate) fn add_typed_column(
+    definition: &mut TableDefinition,
+    column: &ColumnDef,
+    constraints: &mut Constraints,
+) -> Result<()> {
+    let Some(bits) = identity::serial_bits(&column.data_type) else {
+        let logical_type = logical_type(&fold(&column.name), &column.data_type)?;
+        return add_column(definition, column, logical_type, constraints);
+    };
+    add_column(definition, column, LogicalType::Int(bits), constraints)?;
+    let name = fold(&column.name);
+    if let Some(added) = definition.columns.last_mut() {
+        if added.default.is_some() || added.generation.is_some() {
+            return Err(Error::invalid(
+                SqlState::SyntaxError,
+                format!("column '{name}' is {}, and has another default", column.data_type),
+            ));
+        }
+        added.nullable = false;
+    }
+    constraints.sequences.push(ColumnSequence::serial(definition, bits));
+    Ok(())
 }
 
 /// Columns of CREATE TABLE AS: the query's, under other names or types when columns are given.
@@ -115,7 +160,7 @@ pub(crate) fn add_column(
 ) -> Result<()> {
     let name = fold(&column.name);
     push_column(definition, name.clone(), logical_type)?;
-    let (mut allows_null, mut primary) = (None, false);
+    let (mut allows_null, mut primary, mut generated) = (None, false, false);
     for option in &column.options {
         let ColumnOptionDef { name: constraint_name, option } = option;
         let Some(added) = definition.columns.last_mut() else { continue };
@@ -142,8 +187,15 @@ pub(crate) fn add_column(
                 primary |= matches!(option, ColumnOption::PrimaryKey(_));
                 constraints.add_of_column(&column.name, constraint_name.as_ref(), option)?;
             }
+            ColumnOption::Generated { .. } => {
+                identity::add_generation(definition, option, constraints)?;
+                generated = true;
+            }
             other => return Err(unsupported(format!("column '{name}': {}", option_name(other)))),
         }
+    }
+    if generated {
+        identity::require_alone(definition, allows_null)?;
     }
     if primary && allows_null == Some(true) {
         return Err(Error::invalid(SqlState::SyntaxError, format!("column '{name}' is NULL and in the PRIMARY KEY")));
@@ -154,8 +206,7 @@ pub(crate) fn add_column(
 /// What a refused column option is called.
 fn option_name(option: &ColumnOption) -> String {
     match option {
-        ColumnOption::Generated { generation_expr: Some(_), .. } => "a generated column".into(),
-        ColumnOption::Generated { .. } | ColumnOption::Identity(_) => "an identity column".into(),
+        ColumnOption::Identity(_) => "an identity column in another database's words".into(),
         ColumnOption::Materialized(_) | ColumnOption::Ephemeral(_) | ColumnOption::Alias(_) => {
             "a computed column".into()
         }
@@ -187,11 +238,22 @@ pub(crate) fn check_default(scope: &ConstraintScope<'_>, column: &ColumnDefiniti
 /// WITH (layout = '…', packing = 'a delta', encoding = 'a dictionary, b plain', sort_by = 'a,b', page_size = 8192, deletes = 'compact').
 fn options(scope: &ConstraintScope<'_>, options: &CreateTableOptions, definition: &mut TableDefinition) -> Result<()> {
     const NAMES: [&str; 6] = ["layout", "packing", "encoding", "sort_by", "page_size", "deletes"];
-    let options = match options {
+    let mut options = match options {
         CreateTableOptions::None => Vec::new(),
         CreateTableOptions::With(options) => pairs(options, "CREATE TABLE WITH")?,
+        CreateTableOptions::Plain(options)
+            if options.iter().all(|option| option.to_string().starts_with("TABLESPACE")) =>
+        {
+            scope.context.say(
+                Severity::Notice,
+                SqlState::SuccessfulCompletion,
+                "TABLESPACE has no effect: all tables lie in the database's folder",
+            );
+            Vec::new()
+        }
         other => return Err(unsupported(format!("CREATE TABLE with {other}"))),
     };
+    say_storage_parameters(scope.context, &mut options);
     let given = |name: &str| options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     if let Some((key, _)) = options.iter().find(|(key, _)| !NAMES.contains(&key.as_str())) {
         return Err(Error::invalid(
@@ -221,6 +283,21 @@ fn options(scope: &ConstraintScope<'_>, options: &CreateTableOptions, definition
         definition.sort_by = sort_by(definition, text)?;
     }
     Ok(())
+}
+
+/// Storage parameters of PostgreSQL's that are taken and have no effect.
+const STORAGE_PARAMETERS: [&str; 4] = ["fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table"];
+
+/// Takes the storage parameters out of a list of options, and says that they have no effect.
+pub(crate) fn say_storage_parameters(context: &StatementContext, options: &mut Vec<(String, String)>) {
+    options.retain(|(name, _)| {
+        let is_theirs = STORAGE_PARAMETERS.contains(&name.as_str()) || name.starts_with("autovacuum_");
+        if is_theirs {
+            let text = format!("the storage parameter {name} has no effect");
+            context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
+        }
+        !is_theirs
+    });
 }
 
 /// Gives a new table its layout: the one asked for, or that of the session's settings.
@@ -306,7 +383,7 @@ pub(crate) fn refuse_clauses(statement: &CreateTable) -> Result<()> {
         dynamic,
         global,
         if_not_exists: _,
-        transient,
+        transient: _,
         volatile,
         iceberg,
         snapshot,
@@ -324,7 +401,7 @@ pub(crate) fn refuse_clauses(statement: &CreateTable) -> Result<()> {
         clone,
         version,
         comment,
-        on_commit,
+        on_commit: _,
         on_cluster,
         primary_key,
         order_by,
@@ -366,7 +443,6 @@ pub(crate) fn refuse_clauses(statement: &CreateTable) -> Result<()> {
     let clauses = [
         (*dynamic, "DYNAMIC"),
         (global.is_some(), "GLOBAL or LOCAL"),
-        (*transient, "TRANSIENT"),
         (*volatile, "VOLATILE"),
         (*iceberg, "ICEBERG"),
         (*snapshot, "SNAPSHOT"),
@@ -375,11 +451,10 @@ pub(crate) fn refuse_clauses(statement: &CreateTable) -> Result<()> {
         (file_format.is_some(), "STORED AS"),
         (location.is_some() || hive_formats.as_ref().is_some_and(|formats| formats.location.is_some()), "LOCATION"),
         (*without_rowid, "WITHOUT ROWID"),
-        (like.is_some(), "LIKE"),
+        (like.is_some(), "LIKE outside of the brackets"),
         (clone.is_some(), "CLONE"),
         (version.is_some(), "AS OF"),
         (comment.is_some(), "COMMENT"),
-        (on_commit.is_some(), "ON COMMIT"),
         (on_cluster.is_some(), "ON CLUSTER"),
         (primary_key.is_some(), "PRIMARY KEY outside the brackets"),
         (order_by.is_some(), "ORDER BY (use WITH (sort_by = '…'))"),

@@ -1,4 +1,4 @@
-//! CHECKs that ALTER TABLE adds, asked of the records that exist: columns that are read from the table, and the one
+//! CHECKs and NOT NULL that ALTER TABLE adds, asked of the records that exist: columns that are read from the table, and the one
 //! value that a new column has in all of them.
 
 use crate::Result;
@@ -15,11 +15,18 @@ use std::sync::Arc;
 /// Records of a batch that is read to be checked.
 const BATCH: usize = 1 << 16;
 
-/// Errors on the first record of `table` for which a CHECK of `after` that the table does not have yet is false.
+/// Errors on the first record of `table` for which a CHECK of `after` that the table does not have yet is false, or that is NULL in a
+/// column that is NOT NULL from now on.
 pub(crate) fn check(context: &StatementContext, table: &Arc<TableSnapshot>, after: &TableDefinition) -> Result<()> {
     let is_known = |check: &CheckDefinition| table.definition.checks.iter().any(|known| known.name == check.name);
     let new: Vec<CheckDefinition> = after.checks.iter().filter(|check| !is_known(check)).cloned().collect();
-    if new.is_empty() || table.rows() == 0 {
+    let is_tightened = |id: ColumnId| {
+        let before = table.definition.column_by_id(id).is_some_and(|column| column.nullable);
+        before && after.column_by_id(id).is_some_and(|column| !column.nullable)
+    };
+    let tightened: Vec<ColumnId> =
+        after.columns.iter().map(|column| column.id).filter(|id| is_tightened(*id)).collect();
+    if (new.is_empty() && tightened.is_empty()) || table.rows() == 0 {
         return Ok(());
     }
     let mut used = TableDefinition { checks: new, ..after.clone() };
@@ -31,7 +38,9 @@ pub(crate) fn check(context: &StatementContext, table: &Arc<TableSnapshot>, afte
             }
         }
     }
-    used.columns.retain(|column| names.contains(&column.name));
+    used.columns.retain(|column| names.contains(&column.name) || tightened.contains(&column.id));
+    // Their values are kept, and are not computed anew.
+    used.columns.iter_mut().for_each(|column| column.generation = None);
     let read: Vec<ColumnId> =
         used.columns.iter().map(|column| column.id).filter(|id| table.definition.column_by_id(*id).is_some()).collect();
     let given: Vec<String> =

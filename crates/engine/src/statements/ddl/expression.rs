@@ -5,6 +5,7 @@ use crate::guards::guarded_alone;
 use crate::session::make_plannable;
 use crate::sql::depth;
 use crate::sql::dialect::Gingham;
+use crate::statements::ddl::alter::uses_column;
 use crate::statements::dml::ingest;
 use crate::type_name::type_name;
 use crate::{Error, Result};
@@ -19,7 +20,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuil
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::sql::parser::DFParserBuilder;
-use gingham_storage::{ColumnDefinition, Datum, SqlState};
+use gingham_storage::{ColumnDefinition, Datum, Generation, SqlState, TableDefinition};
 use std::sync::Arc;
 
 /// A condition over a table's columns: BOOLEAN, of one row, and the same each time it is asked.
@@ -45,6 +46,44 @@ pub(crate) fn check(
         ));
     }
     physical(state, expression, schema)
+}
+
+/// The values of a generated column: over the other columns of its table, of one row, and the same each time they are asked.
+pub(crate) fn generated(
+    state: &SessionState,
+    definition: &TableDefinition,
+    column: &str,
+    text: &str,
+) -> Result<Arc<dyn PhysicalExpr>> {
+    let what = format!("the expression ({text}) of the generated column '{column}'");
+    let (expression, schema) = analyze(state, &definition.arrow_schema(), text, &what)?;
+    let invalid = |why: String| Error::invalid(SqlState::InvalidObjectDefinition, format!("{what} {why}"));
+    if let Some(function) = volatile(&expression)? {
+        return Err(invalid(format!("calls {function}, whose result changes from call to call")));
+    }
+    for other in &definition.columns {
+        if matches!(other.generation, Some(Generation::Stored(_))) && uses_column(text, &other.name)? {
+            return Err(invalid(format!("uses '{}', which is generated itself", other.name)));
+        }
+    }
+    let own = definition.column(column);
+    let data_type = expression.get_type(&schema)?;
+    if let Some(own) = own.filter(|own| !ingest::assignable(&data_type, &own.logical_type)) {
+        return Err(Error::invalid(
+            SqlState::DatatypeMismatch,
+            format!("{what} is of type {}, which does not convert to {}", type_name(&data_type), own.logical_type),
+        ));
+    }
+    physical(state, expression, schema)
+}
+
+/// The expression that gives a column its values where a statement gives none: DEFAULT, or the next value of an identity column's
+/// sequence.
+pub(crate) fn default_text(column: &ColumnDefinition) -> Option<String> {
+    match &column.generation {
+        Some(Generation::Identity { sequence, .. }) => Some(format!("nextval({sequence})")),
+        _ => column.default.clone(),
+    }
 }
 
 /// The value of a column that a statement leaves out: no columns in it.

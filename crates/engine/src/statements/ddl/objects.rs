@@ -1,10 +1,11 @@
-//! Schemas, and what removes things: CREATE SCHEMA, DROP TABLE, DROP VIEW, DROP SCHEMA, TRUNCATE, OPTIMIZE.
+//! Schemas, and what removes things: CREATE SCHEMA, DROP, TRUNCATE, OPTIMIZE.
 
 use crate::session::{BARE_NAMES, Outcome, StatementContext, did_you_mean, names_schema};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::auto_layout;
-use crate::statements::ddl::index;
+use crate::statements::ddl::cascade::Dependents;
+use crate::statements::ddl::{index, sequence};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
@@ -12,6 +13,7 @@ use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::{
     CascadeOption, ObjectName, ObjectType, SchemaName, Statement as Sql, Truncate, TruncateIdentityOption,
 };
+use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::Store;
 use gingham_storage::write::Transaction;
 use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
@@ -49,7 +51,7 @@ pub(crate) async fn create_schema(context: &StatementContext, statement: Sql) ->
 }
 
 /// The name of a schema, without a catalog before it.
-fn schema_of(name: &ObjectName) -> Result<String> {
+pub(crate) fn schema_of(name: &ObjectName) -> Result<String> {
     match name.0.as_slice() {
         [part] => match part.as_ident() {
             Some(ident) => Ok(fold(ident)),
@@ -76,15 +78,11 @@ pub(crate) async fn drop_objects(context: &StatementContext, statement: Sql) -> 
             drop_schemas(context, &names, if_exists, cascade).await?;
         }
         ObjectType::Table | ObjectType::View => {
-            if cascade {
-                return Err(unsupported(format!("DROP {object_type} with CASCADE")));
-            }
-            drop_relations(context, object_type == ObjectType::View, &names, if_exists).await?;
+            drop_relations(context, object_type == ObjectType::View, &names, if_exists, cascade).await?;
         }
+        ObjectType::Sequence => sequence::drop_sequences(context, &names, if_exists, cascade).await?,
         ObjectType::Index => {
-            if cascade {
-                return Err(unsupported("DROP INDEX with CASCADE".into()));
-            }
+            // Nothing depends on an index that no constraint needs.
             index::drop_indexes(context, &names, if_exists).await?;
         }
         other => return Err(unsupported(format!("DROP {other}"))),
@@ -109,22 +107,34 @@ async fn drop_schemas(context: &StatementContext, names: &[String], if_exists: b
                 format!("schema '{name}' does not exist{}", did_you_mean(name, schemas)),
             ));
         }
-        let tables = context.snapshot.definitions().map(|(name, _)| name);
-        let mut inside = tables.chain(context.snapshot.views.keys());
-        if !cascade && inside.any(|key| key.schema == *name) {
-            return Err(Error::invalid(
+        let inside = inside(&context.snapshot, name);
+        if !cascade && let Some(first) = inside.first() {
+            return Err(Error::constraint(
                 SqlState::DependentObjectsStillExist,
-                format!("schema '{name}' is not empty; DROP SCHEMA {name} CASCADE drops all that is in it"),
+                format!(
+                    "schema '{name}' is not empty: it has '{first}'; DROP SCHEMA {name} CASCADE drops all that is in it"
+                ),
             ));
         }
         if !going.contains(name) {
             going.push(name.clone());
         }
     }
+    let all: Vec<TableName> = going.iter().flat_map(|schema| inside(&context.snapshot, schema)).collect();
+    let dependents = Dependents::of(&context.snapshot, &all);
+    dependents.require(context, "a schema", cascade)?;
     write(context, &context.session.engine.store, move |transaction| {
+        drop_dependents(transaction, &dependents)?;
         going.iter().try_for_each(|name| Ok(transaction.drop_schema(name, cascade)?))
     })
     .await
+}
+
+/// What is in a schema.
+fn inside(snapshot: &Snapshot, schema: &str) -> Vec<TableName> {
+    let tables = snapshot.definitions().map(|(name, _)| name);
+    let all = tables.chain(snapshot.views.keys()).chain(snapshot.sequences.keys());
+    all.filter(|name| name.schema == *schema).cloned().collect()
 }
 
 /// A table or view that is to go.
@@ -134,20 +144,20 @@ enum DroppedObject {
 }
 
 /// Drops tables or views: all that are named, or none.
-async fn drop_relations(context: &StatementContext, views: bool, names: &[ObjectName], if_exists: bool) -> Result<()> {
+async fn drop_relations(
+    context: &StatementContext,
+    views: bool,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<()> {
     let mut found = Vec::new();
     for name in names {
         match find(context, views, &table_reference(name)?)? {
             Some(one) => found.push(one),
             None if if_exists => {}
             None if views => {
-                let name = context.name(&table_reference(name)?)?;
-                let known = context.snapshot.views.keys().map(ToString::to_string).collect::<Vec<_>>();
-                let suggestion = did_you_mean(&name.to_string(), known.iter().map(String::as_str));
-                return Err(Error::invalid(
-                    SqlState::UndefinedTable,
-                    format!("view '{name}' does not exist{suggestion}"),
-                ));
+                return Err(view_named(context, name).err().unwrap_or_else(|| Error::Internal("a view".into())));
             }
             None => return Err(context.unknown_table(&context.name(&table_reference(name)?)?)),
         }
@@ -167,7 +177,16 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
         }
     }
     for (store, names) in by_store {
+        let snapshot = sequence::snapshot_of(context, &store);
+        let dependents = Dependents::of(&snapshot, &names);
+        let what = match names.as_slice() {
+            [one] if views => format!("view '{one}'"),
+            [one] => format!("table '{one}'"),
+            several => format!("one of {} objects", several.len()),
+        };
+        dependents.require(context, &what, cascade)?;
         write(context, &store, move |transaction| {
+            drop_dependents(transaction, &dependents)?;
             if views {
                 return names.iter().try_for_each(|name| Ok(transaction.drop_view(name)?));
             }
@@ -184,6 +203,39 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
     Ok(())
 }
 
+/// Drops the TEMP tables and views of the session.
+pub(crate) async fn drop_temporary(context: &StatementContext) -> Result<()> {
+    let Some(store) = context.session.existing_temp_store().map(Arc::clone) else { return Ok(()) };
+    write(context, &store, |transaction| {
+        let snapshot = transaction.base();
+        let views: Vec<TableName> = snapshot.views.keys().cloned().collect();
+        let tables = referring_first(snapshot.definitions().map(|(_, definition)| Arc::clone(definition)).collect());
+        views.iter().try_for_each(|name| transaction.drop_view(name))?;
+        tables.iter().try_for_each(|table| Ok(transaction.drop_table(&table.name)?))
+    })
+    .await
+}
+
+/// Drops what goes with what is dropped.
+pub(crate) fn drop_dependents(transaction: &mut Transaction<'_>, dependents: &Dependents) -> Result<()> {
+    dependents.views.iter().try_for_each(|view| transaction.drop_view(view))?;
+    let tables = dependents.without_constraints(transaction.base());
+    Ok(tables.into_iter().try_for_each(|table| transaction.alter_table(table))?)
+}
+
+/// The view of that name and its store.
+pub(crate) fn view_named(context: &StatementContext, name: &ObjectName) -> Result<(Arc<Store>, TableName)> {
+    match find(context, true, &table_reference(name)?)? {
+        Some(DroppedObject::Kept { store, name }) => Ok((store, name)),
+        _ => {
+            let name = context.name(&table_reference(name)?)?;
+            let known = context.snapshot.views.keys().map(ToString::to_string).collect::<Vec<_>>();
+            let suggestion = did_you_mean(&name.to_string(), known.iter().map(String::as_str));
+            Err(Error::invalid(SqlState::UndefinedTable, format!("view '{name}' does not exist{suggestion}")))
+        }
+    }
+}
+
 /// Finds a table or view; one of the other kind is an error.
 fn find(context: &StatementContext, views: bool, reference: &TableReference) -> Result<Option<DroppedObject>> {
     let name = context.name(reference)?;
@@ -192,6 +244,12 @@ fn find(context: &StatementContext, views: bool, reference: &TableReference) -> 
     let kept = temp.into_iter().chain([(&context.snapshot, &session.engine.store)]);
     for (snapshot, store) in kept {
         let (is_table, is_view) = (snapshot.has_table(&name), snapshot.views.contains_key(&name));
+        if snapshot.sequences.contains_key(&name) {
+            return Err(Error::invalid(
+                SqlState::WrongObjectType,
+                format!("'{name}' is a sequence; use DROP SEQUENCE"),
+            ));
+        }
         if is_table && views {
             return Err(Error::invalid(SqlState::WrongObjectType, format!("'{name}' is a table; use DROP TABLE")));
         }
@@ -226,9 +284,7 @@ pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) ->
     if partitions.is_some() || on_cluster.is_some() {
         return Err(unsupported("TRUNCATE with PARTITION or ON CLUSTER".into()));
     }
-    if matches!(identity, Some(TruncateIdentityOption::Restart)) {
-        return Err(unsupported("TRUNCATE with RESTART IDENTITY".into()));
-    }
+    let restart = matches!(identity, Some(TruncateIdentityOption::Restart));
     if matches!(cascade, Some(CascadeOption::Cascade)) {
         return Err(unsupported("TRUNCATE with CASCADE".into()));
     }
@@ -247,16 +303,23 @@ pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) ->
         let store = Arc::clone(store);
         let (same, others) = targets.into_iter().partition(|(other, _)| Arc::ptr_eq(other, &store));
         targets = others;
-        removed += write(context, &store, move |transaction| remove_all(transaction, same)).await?;
+        removed += write(context, &store, move |transaction| remove_all(transaction, same, restart)).await?;
     }
     Ok(Outcome::Affected(removed))
 }
 
 /// Truncates tables of one store, those that refer to others first.
-fn remove_all(transaction: &mut Transaction<'_>, targets: Vec<(Arc<Store>, Arc<TableDefinition>)>) -> Result<u64> {
+fn remove_all(
+    transaction: &mut Transaction<'_>,
+    targets: Vec<(Arc<Store>, Arc<TableDefinition>)>,
+    restart: bool,
+) -> Result<u64> {
     let mut removed = 0;
     for table in referring_first(targets.into_iter().map(|(_, definition)| definition).collect()) {
         removed += transaction.truncate(table.id)?;
+        if restart {
+            transaction.restart_sequences_of(table.id)?;
+        }
     }
     Ok(removed)
 }

@@ -1,9 +1,11 @@
 //! CREATE VIEW: planned, so that a wrong one is refused, and stored as text.
 
 use crate::session::{Outcome, StatementContext, names_schema};
+use crate::settings::ColumnNames;
+use crate::sql::clauses::as_written;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
-use crate::statements::ddl::create;
+use crate::statements::ddl::{create, view_names};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
@@ -44,8 +46,11 @@ pub(crate) async fn run(context: &StatementContext, statement: CreateView) -> Re
         names.push(fold(&column.name));
     }
     crate::sql::ignored::refuse_ignored(&mut query)?;
+    if !temporary {
+        view_names::qualify(context, &mut query)?;
+    }
     let columns = validate(context, &place.name, &query, names, temporary).await?;
-    let view = ViewDefinition { name: place.name, query: query.to_string(), columns };
+    let view = ViewDefinition { name: place.name, query: as_written(query.to_string()), columns };
     write(context, &place.store, move |transaction| Ok(transaction.create_view(view, or_replace)?)).await?;
     Ok(Outcome::Done)
 }
@@ -101,7 +106,8 @@ async fn validate(
     }
     // What a text stands for may be called otherwise by a later version.
     let is_plain = |name: &String| name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if !all.iter().skip(names.len()).all(is_plain) {
+    let by_setting = context.settings().column_names != ColumnNames::Text;
+    if by_setting || !all.iter().skip(names.len()).all(is_plain) {
         names.extend(all.iter().skip(names.len()).cloned());
     }
     let mut seen: Vec<&str> = Vec::new();

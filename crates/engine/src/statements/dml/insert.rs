@@ -6,6 +6,7 @@ use crate::sql::writes::overriding;
 use crate::statements::dml::change::{Returned, Returning, from_table};
 use crate::statements::dml::columns::{check_columns, filled};
 use crate::statements::dml::conflict::Upsert;
+use crate::statements::dml::generated;
 use crate::statements::dml::ingest::{Converter, Ingest};
 use crate::statements::dml::values::{Filled, ValuesRows};
 use crate::statements::dml::work::Work;
@@ -48,8 +49,8 @@ pub(crate) async fn read(
     with: Option<With>,
     parameters: Option<ParamValues>,
 ) -> Result<Inserting> {
-    // No column numbers itself: whichever value OVERRIDING means is the one that is given.
-    if overriding(&statement).is_some() {
+    let overriding = overriding(&statement);
+    if overriding.is_some() {
         statement.settings = None;
     }
     refuse_clauses(&statement)?;
@@ -69,7 +70,9 @@ pub(crate) async fn read(
     }
     let returning = Returning::of(&from, statement.returning, with.as_ref());
     let table = name.clone();
-    let (rows, given) = rows(context, &target, given, statement.source, with.as_ref(), parameters.clone()).await?;
+    let mut source = statement.source;
+    let given = generated::filled(&target.table.definition, given, source.as_deref_mut(), overriding)?;
+    let (rows, given) = rows(context, &target, given, source, with.as_ref(), parameters.clone()).await?;
     let conflict = match statement.on {
         None => None,
         Some(OnInsert::OnConflict(conflict)) => Some(conflict),

@@ -8,6 +8,7 @@
 //! | `work` | what a statement does with its table, read anew where others came between |
 //! | `merge/` | MERGE |
 //! | `parts/` | statements of WITH that change records, and the one that they stand before |
+//! | `generated` | values for identity columns and generated ones |
 //! | `point/` | the one record that a unique key names, without planning |
 //! | `ingest/`, `pipeline` | the one way of new records into a table, by lanes |
 
@@ -15,6 +16,7 @@ pub(crate) mod change;
 pub(crate) mod columns;
 pub(crate) mod conflict;
 mod defaults;
+pub(crate) mod generated;
 pub(crate) mod ingest;
 pub(crate) mod insert;
 pub(crate) mod merge;

@@ -71,6 +71,7 @@ fn is_offered(session: &Session, tables: &StatementTables, name: &TableName) -> 
     let offered = !session.in_transaction()
         && !tables.has(&name.table)
         && session.with_settings(|settings| settings.execution != Execution::DataFusion)
+        && !session.has_search_path()
         && !session.has_own(name)?;
     Ok(offered)
 }

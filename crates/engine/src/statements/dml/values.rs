@@ -204,10 +204,10 @@ pub(crate) fn is_default(expression: &Expr) -> bool {
 
 fn default_of(context: &StatementContext, into: Filled<'_>, position: usize) -> Result<ScalarValue> {
     let column = into.column(position);
-    match column.and_then(|column| Some((column, column.default.as_deref()?))) {
+    match column.and_then(|column| Some((column, expression::default_text(column)?))) {
         None => Ok(ScalarValue::Null),
         Some((column, text)) => {
-            let planned = expression::default(&context.state, &column.name, text)?;
+            let planned = expression::default(&context.state, &column.name, &text)?;
             let options = RecordBatchOptions::new().with_row_count(Some(1));
             let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options)?;
             Ok(ScalarValue::try_from_array(&planned.evaluate(&row)?.into_array(1)?, 0)?)

@@ -3,7 +3,7 @@
 use crate::bind::BoundQuery;
 use crate::files::{Compression, FileFormat, find};
 use crate::load::{LoadOptions, load_files};
-use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
+use crate::session::{Outcome, Severity, StatementContext, blocking, did_you_mean};
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::column_name;
 use crate::sql::quoted::quoted;
@@ -44,7 +44,7 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let listed = copy.columns.iter().map(|ident| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
     check_columns(definition, &listed)?;
     let listed = (!listed.is_empty()).then_some(listed);
-    let options = read_options(&copy)?;
+    let options = read_options(context, &copy)?;
     let name = &definition.name;
     let temporary = !Arc::ptr_eq(&target.store, &context.session.engine.store);
     let schema = if temporary { String::new() } else { format!("{}.", quoted(&name.schema)) };
@@ -57,9 +57,28 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
 }
 
 /// Options as a load takes them.
-fn read_options(copy: &CopyFrom) -> Result<LoadOptions> {
+/// Whether an option that is on or off is on.
+fn is_on(value: &str) -> Result<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "on" | "1" => Ok(true),
+        "false" | "off" | "0" => Ok(false),
+        other => Err(Error::invalid(
+            SqlState::InvalidParameterValue,
+            format!("COPY FROM: freeze is on or off, not '{other}'"),
+        )),
+    }
+}
+
+fn read_options(context: &StatementContext, copy: &CopyFrom) -> Result<LoadOptions> {
     let mut options = LoadOptions::default();
     for (name, value) in &copy.options {
+        if name == "freeze" {
+            if is_on(value)? {
+                let text = "COPY … (FREEZE) has no effect: records are as they are once they are committed";
+                context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
+            }
+            continue;
+        }
         let name = name.strip_prefix("format.").unwrap_or(name);
         if name == "skip_bad" {
             options.skip_bad = value.parse().map_err(|_| {

@@ -22,6 +22,13 @@ impl Maker<'_> {
         }
         let parts = match self.below(20) {
             0..9 => self.comparison(scope, size),
+            9 if self.features.has("whole rows") && self.random.chance(20) => match self.row_name(scope) {
+                Some(name) => {
+                    self.used.insert("whole rows");
+                    parts!["(", name, *self.random.pick(&[" IS NULL)", " IS NOT NULL)"])]
+                }
+                None => self.comparison(scope, size),
+            },
             9 | 10 => {
                 let kind = self.kind_of(scope);
                 let is = *self.random.pick(&[" IS NULL)", " IS NOT NULL)"]);
@@ -31,12 +38,7 @@ impl Maker<'_> {
                 Some(atom) => return atom,
                 None => self.comparison(scope, size),
             },
-            12 => {
-                let value = self.value(Type::Text, scope, size.min(1));
-                let pattern = *self.random.pick(&["'x%'", "'%y'", "'_'", "'%'"]);
-                let not = *self.random.pick(&["", "NOT "]);
-                parts!["(", value, " ", not, "LIKE ", pattern, ")"]
-            }
+            12 => self.pattern_test(scope, size.min(1)),
             13 => self.listed(scope, size),
             14 if size > 0 => parts!["(NOT ", self.condition(scope, size - 1), ")"],
             15 | 16 if size > 0 => self.joined(scope, size - 1, " AND "),
@@ -57,12 +59,13 @@ impl Maker<'_> {
 
     /// Two values that are compared.
     pub(super) fn comparison(&mut self, scope: &Scope, size: usize) -> Vec<Tree> {
+        if let Some(test) = self.row_test(scope) {
+            return test;
+        }
         let kind = self.kind_of(scope);
         let (own, other) = (self.value(kind, scope, size), self.value(kind, scope, size.min(1)));
         if self.may("between", 8) {
-            let last = self.value(kind, scope, 0);
-            let not = *self.random.pick(&["", "NOT "]);
-            return parts!["(", own, " ", not, "BETWEEN ", other, " AND ", last, ")"];
+            return self.between(scope, kind, own, other);
         }
         if self.may("row values", 4) {
             let second = self.kind_of(scope);

@@ -207,8 +207,9 @@ impl<'w> Maker<'w> {
         let level = seen.map(From::level);
         let inner: Scope = scope.iter().cloned().chain(level).collect();
         let last = self.value(Type::Integer, &inner, 0);
-        let tree = Tree::other(parts!["generate_series(1, CAST(", last, " AS INTEGER))"]);
-        self.named_source(tree, vec![(String::new(), Type::Integer)], true, taken)
+        let (tree, kinds) = self.functions_in_from(last);
+        let columns = kinds.into_iter().map(|kind| (String::new(), kind)).collect();
+        self.named_source(tree, columns, true, taken)
     }
 
     fn values_item(&mut self, scope: &Scope, taken: &mut Taken) -> From {

@@ -93,6 +93,14 @@ impl Maker<'_> {
 
     fn grouping_sets(&mut self, keys: &[Atom]) -> Tree {
         let all = || Tree::row(keys.iter().map(|key| key.tree.clone()).collect());
+        if self.may("nested grouping sets", 25) {
+            let one = Tree::other(parts!["(", self.random.pick(keys).tree.clone(), ")"]);
+            return match self.below(3) {
+                0 => Tree::other(parts!["GROUPING SETS (ROLLUP (", all(), "), ", one, ", ())"]),
+                1 => Tree::other(parts!["GROUPING SETS (CUBE (", all(), "), GROUPING SETS (", one, ", ()))"]),
+                _ => Tree::other(parts!["DISTINCT ROLLUP (", all(), "), GROUPING SETS (", one, ", ())"]),
+            };
+        }
         match self.below(4) {
             0 => Tree::other(parts!["ROLLUP (", all(), ")"]),
             1 => Tree::other(parts!["CUBE (", all(), ")"]),

@@ -14,6 +14,7 @@
 //! | `parts` | WITH that changes records |
 
 mod change;
+mod clauses;
 mod condition;
 mod features;
 mod from;

@@ -180,8 +180,8 @@ impl Maker<'_> {
         let terms = numbers.into_iter().map(|number| Tree::from(format!("{number}{}", self.direction()))).collect();
         parts.push(Tree::Node(Sort::Order, vec![Tree::row(terms)]));
         if let Some(limit) = limit {
-            let offset = if self.random.chance(20) { " OFFSET 1" } else { "" };
-            parts.push(Tree::Maybe(parts![format!(" LIMIT {limit}"), Tree::Maybe(parts![offset])]));
+            let offset = self.random.chance(20);
+            parts.push(Tree::Maybe(self.limit(limit, offset)));
         }
         if on.is_empty() { Tree::Maybe(parts) } else { Tree::other(parts) }
     }

@@ -39,6 +39,13 @@ impl Maker<'_> {
         let size = usize::from(self.random.chance(30));
         let call = match kind {
             Type::Big => match self.below(5) {
+                0 if self.features.has("whole rows") && self.random.chance(30) => match self.row_name(scope) {
+                    Some(name) => {
+                        self.used.insert("whole rows");
+                        parts!["count(", name, ")"]
+                    }
+                    None => parts!["count(*)"],
+                },
                 0 | 1 => parts!["count(*)"],
                 2 => {
                     let of = self.kind_of(scope);
@@ -156,7 +163,7 @@ impl Maker<'_> {
                 " GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
                 " GROUPS 1 PRECEDING",
             ]);
-            return Some(Tree::Solid(parts![Tree::other(order), frame]));
+            return Some(Tree::Solid(parts![Tree::other(order), frame, self.exclusion()]));
         }
         if !self.may("range frames", 12) {
             return None;
@@ -177,7 +184,8 @@ impl Maker<'_> {
             3 => "BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING".to_owned(),
             _ => format!("{far} PRECEDING"),
         };
-        Some(Tree::Solid(parts![" ORDER BY ", key, self.direction(), format!(" RANGE {frame}")]))
+        let exclusion = self.exclusion();
+        Some(Tree::Solid(parts![" ORDER BY ", key, self.direction(), format!(" RANGE {frame}{exclusion}")]))
     }
 
     /// `PARTITION BY …`.
@@ -231,10 +239,18 @@ impl Maker<'_> {
             1 => " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
             _ => "",
         };
+        let exclusion = if frame.is_empty() { "" } else { self.exclusion() };
         let partition = if self.random.chance(40) { self.partition(scope) } else { Vec::new() };
         Tree::value(
             kind,
-            parts![Tree::other(call), " OVER (", Tree::Maybe(partition), order, Tree::Maybe(parts![frame]), ")"],
+            parts![
+                Tree::other(call),
+                " OVER (",
+                Tree::Maybe(partition),
+                order,
+                Tree::Maybe(parts![frame, exclusion]),
+                ")"
+            ],
         )
     }
 }

@@ -145,7 +145,7 @@ fn unneeded_pages(environment: &Environment, model: &ExpectedValues) -> u64 {
 }
 
 fn first_state() -> DatabaseState {
-    DatabaseState { commit: 1, transaction: 0, next_table: 1, next_segment: 1, next_view: 1, schemas: Vec::new() }
+    DatabaseState::first(Vec::new())
 }
 
 /// Runs a case. Gives the commits after which pages were not needed.

@@ -42,7 +42,7 @@ pub const RECORD_IDS: ColumnId = ColumnId::MAX;
 /// The column of record ids, called `name`.
 pub(crate) fn id_column(name: String) -> ColumnDefinition {
     let (logical_type, initial) = (LogicalType::Int(64), Datum::Null);
-    ColumnDefinition { id: RECORD_IDS, name, logical_type, nullable: false, default: None, initial }
+    ColumnDefinition { id: RECORD_IDS, name, logical_type, nullable: false, default: None, initial, generation: None }
 }
 
 /// A page that a record lies in.

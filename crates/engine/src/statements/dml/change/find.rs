@@ -11,7 +11,7 @@ use crate::statements::dml::change::{RecordChange, beside};
 use crate::statements::dml::columns::check_columns;
 use crate::statements::dml::defaults::value_of;
 use crate::statements::dml::ingest::Converter;
-use crate::statements::dml::pipeline;
+use crate::statements::dml::{generated, pipeline};
 use crate::{Error, Result};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Field, Int64Type, Schema};
@@ -21,7 +21,7 @@ use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, Query, SelectItem,
 use gingham_storage::lmdb::RecordId;
 use gingham_storage::scan::batch_bytes;
 use gingham_storage::write::{NewValues, RowChange as Changed, TableWriter, WrittenRows};
-use gingham_storage::{ColumnDefinition, ColumnId, SqlState, TableDefinition};
+use gingham_storage::{ColumnDefinition, ColumnId, Generation, SqlState, TableDefinition};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -265,14 +265,20 @@ impl ReadColumns {
         let assignments = change.assignments.iter();
         let names = assignments.map(|(ident, _)| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
         check_columns(definition, &names)?;
-        let assigned = |id: &ColumnId| definition.column_by_id(*id).is_some_and(|column| names.contains(&column.name));
+        generated::refuse_assigned(definition, &names)?;
+        let is_generated = |column: &ColumnDefinition| matches!(column.generation, Some(Generation::Stored(_)));
+        let assigned = |id: &ColumnId| {
+            let column = definition.column_by_id(*id);
+            column.is_some_and(|column| names.contains(&column.name) || is_generated(column))
+        };
         let (deletes, returning) = (names.is_empty(), change.returning.is_some());
         let in_place = target.table.heap.is_some() && !deletes && !change.replaces;
         let constraints = definition.keys.iter().map(|key| &key.columns);
         let constraints = constraints.chain(definition.references.iter().map(|reference| &reference.columns));
         let constrained = constraints.flatten().chain(referred).any(assigned);
         // A CHECK may look at every column, a key or a reference at some.
-        let others = returning || constrained || !definition.checks.is_empty();
+        let generated = definition.columns.iter().any(is_generated);
+        let others = returning || constrained || generated || !definition.checks.is_empty();
         let changed: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).filter(assigned).collect();
         let alone = alone && !deletes && !change.replaces && !others && target.table.takes_values(&changed);
         let all = others || !(in_place || alone);
@@ -295,7 +301,10 @@ impl ReadColumns {
     /// The columns that change; `None` for DELETE.
     fn changed(&self) -> Option<Vec<ColumnId>> {
         let column = |name: &String| Some(self.read.column(name)?.id);
-        (!self.assigned.is_empty()).then(|| self.assigned.iter().filter_map(column).collect())
+        let own = self.read.columns.iter();
+        let generated = own.filter(|column| matches!(column.generation, Some(Generation::Stored(_))));
+        let all = self.assigned.iter().filter_map(column).chain(generated.map(|column| column.id));
+        (!self.assigned.is_empty()).then(|| all.collect())
     }
 
     /// `SELECT x AS a, …, b AS "old b", …, t."record id" FROM t, … WHERE c`, and what it calls the ids of the records.

@@ -12,7 +12,7 @@ use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::execution::SessionState;
 use datafusion::physical_expr::PhysicalExpr;
-use gingham_storage::{ColumnDefinition, Datum, LogicalType, Problem, SqlState, TableDefinition};
+use gingham_storage::{ColumnDefinition, Datum, Generation, LogicalType, Problem, SqlState, TableDefinition};
 use std::sync::Arc;
 
 /// Turns source batches into batches of a table's Arrow schema.
@@ -21,6 +21,8 @@ pub(crate) struct Converter {
     schema: SchemaRef,
     columns: Vec<TargetColumn>,
     checks: Vec<Check>,
+    /// Columns of the source batches.
+    inputs: usize,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,8 @@ enum ValueSource {
     Default(Arc<dyn PhysicalExpr>),
     /// NULL: not given, and no DEFAULT.
     Null,
+    /// The column's expression over the others, whatever is given.
+    Generated(Arc<dyn PhysicalExpr>),
 }
 
 #[derive(Debug)]
@@ -99,15 +103,26 @@ impl Converter {
     pub(crate) fn new(state: &SessionState, definition: &TableDefinition, given: Option<&[String]>) -> Result<Self> {
         let schema = definition.arrow_schema();
         let mut columns = Vec::with_capacity(definition.columns.len());
+        let named = given;
         for (position, column) in definition.columns.iter().enumerate() {
             let given = match given {
                 None => Some(position),
                 Some(names) => names.iter().position(|name| *name == column.name),
             };
-            let source = match (given, &column.default) {
-                (Some(position), _) => ValueSource::Input(position),
-                (None, Some(text)) => ValueSource::Default(expression::default(state, &column.name, text)?),
-                (None, None) => ValueSource::Null,
+            if matches!(column.generation, Some(Generation::Stored(_))) && named.is_some() && given.is_some() {
+                return Err(Error::invalid(
+                    SqlState::GeneratedAlways,
+                    format!("column '{}' is generated, and takes no values; leave it out", column.name),
+                ));
+            }
+            let default = expression::default_text(column);
+            let source = match (given, &column.generation, default) {
+                (_, Some(Generation::Stored(text)), _) => {
+                    ValueSource::Generated(expression::generated(state, definition, &column.name, text)?)
+                }
+                (Some(position), ..) => ValueSource::Input(position),
+                (None, _, Some(text)) => ValueSource::Default(expression::default(state, &column.name, &text)?),
+                (None, _, None) => ValueSource::Null,
             };
             columns.push(TargetColumn {
                 name: column.name.clone(),
@@ -125,7 +140,8 @@ impl Converter {
                 expression: expression::check(state, &check.name, &schema, &check.condition)?,
             });
         }
-        Ok(Self { schema, columns, checks })
+        let inputs = given.map_or(definition.columns.len(), <[String]>::len);
+        Ok(Self { schema, columns, checks, inputs })
     }
 
     /// Refuses a source whose columns are too few, too many or of types that don't convert; for planning.
@@ -144,7 +160,7 @@ impl Converter {
                 ));
             }
         }
-        let expected = self.inputs().count();
+        let expected = self.inputs;
         if source.fields().len() != expected {
             return Err(Error::invalid(
                 SqlState::SyntaxError,
@@ -179,6 +195,7 @@ impl Converter {
         if let Some(bad) = worst {
             return Err(ConvertError::Row(bad));
         }
+        self.generate(&mut arrays, batch.num_rows())?;
         // Nullability is checked by `fill`; the options keep the number of rows of a batch without columns.
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let converted = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?;
@@ -191,6 +208,26 @@ impl Converter {
             Some(bad) => Err(ConvertError::Row(bad)),
             None => Ok(converted),
         }
+    }
+
+    /// Computes the generated columns of the others, in the place of the NULLs that stand for them.
+    fn generate(&self, arrays: &mut [ArrayRef], rows: usize) -> Result<(), ConvertError> {
+        let is_generated = |target: &TargetColumn| matches!(target.source, ValueSource::Generated(_));
+        if !self.columns.iter().any(is_generated) {
+            return Ok(());
+        }
+        let fields = self.schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let others = RecordBatch::try_new_with_options(schema, arrays.to_vec(), &options)?;
+        for (target, array) in self.columns.iter().zip(arrays) {
+            if let ValueSource::Generated(expression) = &target.source {
+                let values =
+                    expression.evaluate(&others).map_err(Error::from)?.into_array(rows).map_err(Error::from)?;
+                *array = target.cast(&values)?.map_err(ConvertError::Row)?;
+            }
+        }
+        Ok(())
     }
 
     /// Casts single values, given as an array, to the type of the table column that source column `position` fills.
@@ -231,6 +268,7 @@ impl TargetColumn {
             ValueSource::Input(position) => Arc::clone(batch.column(*position)),
             ValueSource::Default(expression) => expression.evaluate(batch)?.into_array(batch.num_rows())?,
             ValueSource::Null => arrow::array::new_null_array(&self.arrow, batch.num_rows()),
+            ValueSource::Generated(_) => return Ok(Ok(arrow::array::new_null_array(&self.arrow, batch.num_rows()))),
         };
         self.cast(&values)
     }

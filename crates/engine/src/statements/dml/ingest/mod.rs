@@ -14,7 +14,7 @@ mod value;
 
 pub(crate) use crate::statements::dml::ingest::assign::assign;
 pub(crate) use crate::statements::dml::ingest::convert::{BadRow, ConvertError, Converter, single_value};
-pub(crate) use crate::statements::dml::ingest::value::assignable;
+pub(crate) use crate::statements::dml::ingest::value::{assignable, is_automatic};
 
 use crate::session::{StatementContext, Writing};
 use crate::{Error, Result};

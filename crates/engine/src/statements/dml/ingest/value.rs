@@ -57,6 +57,17 @@ pub(crate) fn assignable(source: &DataType, target: &LogicalType) -> bool {
     }
 }
 
+/// Whether ALTER COLUMN … TYPE converts values of one type to another by itself, as PostgreSQL's assignments do.
+pub(crate) fn is_automatic(from: &LogicalType, to: &LogicalType) -> bool {
+    let (Some(from), Some(to)) = (kind(&from.to_arrow()), kind(&to.to_arrow())) else { return false };
+    from == to
+        || to == ValueKind::Text
+        || matches!(
+            (from, to),
+            (ValueKind::Date, ValueKind::Timestamp) | (ValueKind::Timestamp, ValueKind::Date | ValueKind::Time)
+        )
+}
+
 /// A value as text; empty for NULL.
 pub(super) fn show(values: &ArrayRef, row: usize) -> String {
     if values.is_null(row) {

@@ -7,6 +7,7 @@ use crate::sql::writes::does_nothing;
 use crate::statements::dml::change;
 use crate::statements::dml::columns::{check_columns, filled};
 use crate::statements::dml::defaults::value_of;
+use crate::statements::dml::generated;
 use crate::statements::dml::ingest::Converter;
 use crate::statements::dml::values::{check_width, is_default};
 use crate::{Error, Result};
@@ -150,6 +151,7 @@ fn updated(
         values.push(value);
     }
     check_columns(definition, &names)?;
+    generated::refuse_assigned(definition, &names)?;
     let place = |name: &String| definition.columns.iter().position(|column| column.name == *name);
     let changed: Vec<usize> = names.iter().filter_map(place).collect();
     let values = values.into_iter().zip(&changed).map(|(value, place)| value_of(value, &definition.columns[*place]));
@@ -183,5 +185,6 @@ fn inserted(
     // A column whose value is DEFAULT is as one that is not named.
     let own = given.into_iter().zip(&row.content).filter(|(_, value)| !is_default(value));
     let (given, values): (Vec<String>, Vec<Expr>) = own.map(|(name, value)| (name, value.clone())).unzip();
+    generated::refuse_assigned(definition, &given)?;
     Ok((values, Doing::Insert(Converter::new(&context.state, definition, Some(&given))?)))
 }

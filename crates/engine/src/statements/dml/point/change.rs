@@ -164,6 +164,10 @@ impl PointChange {
         parameters: Option<&ParamValues>,
     ) -> Option<Self> {
         table.heap.as_ref()?;
+        let mut columns = table.definition.columns.iter();
+        if !assignments.is_empty() && columns.any(|column| column.generation.is_some()) {
+            return None;
+        }
         let changes = new_values(&table.definition, assignments, parameters)?;
         let key = key_of(table, condition, parameters)?;
         Some(Self { definition: Arc::clone(&table.definition), key, changes })

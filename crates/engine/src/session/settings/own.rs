@@ -1,4 +1,4 @@
-//! SET and RESET of a session's settings, ours and DataFusion's.
+//! Settings that are kept among DataFusion's: `gingham.…` and `datafusion.…`.
 
 use crate::session::{Session, did_you_mean};
 use crate::settings::{Machine, REFERENCE_THREADS, Settings, current_name};
@@ -11,14 +11,14 @@ use gingham_storage::SqlState;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number for settings that differ from all before.
-pub(super) fn next_number() -> u64 {
+pub(in crate::session) fn next_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Sets a variable of `session`, ours or DataFusion's.
+/// Gives a setting of Gingham's or DataFusion's a value.
 pub(super) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
-    let name = full_name(name);
+    let name = current_name(name);
     session.change_state(|state| {
         let options = state.config_mut().options_mut();
         check_name(options, &name)?;
@@ -29,27 +29,40 @@ pub(super) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
     })
 }
 
-/// The name under which a setting is kept.
-fn full_name(name: &str) -> String {
-    let name = current_name(name);
-    if name == "timezone" || name == "time.zone" { "datafusion.execution.time_zone".to_owned() } else { name }
-}
-
-/// Gives a variable of `session` its default again.
+/// Gives a setting its default again.
 pub(super) fn reset(session: &Session, name: &str) -> Result<()> {
-    let name = full_name(name);
+    let name = current_name(name);
     let fresh = crate::session::state::template(&session.engine);
     session.change_state(|state| {
         let options = state.config_mut().options_mut();
         check_name(options, &name)?;
-        let default = fresh.config().options().entries().into_iter().find(|entry| entry.key == name);
-        match default.and_then(|entry| entry.value) {
+        match value_among(fresh.config().options(), &name) {
             Some(value) => options.set(&name, &value)?,
             None => options.reset(&name)?,
         }
         apply(session, options, &name);
         Ok(())
     })
+}
+
+/// The value of a setting as a text that it can be set to.
+pub(super) fn value(session: &Session, name: &str) -> Option<String> {
+    value_among(session.state().0.config_options(), &current_name(name))
+}
+
+fn value_among(options: &ConfigOptions, name: &str) -> Option<String> {
+    options.entries().into_iter().find(|entry| entry.key == name).and_then(|entry| entry.value)
+}
+
+/// The names of the settings that have other values than those that a session begins with.
+pub(super) fn changed(session: &Session) -> Vec<String> {
+    let fresh = crate::session::state::template(&session.engine);
+    let (state, _) = session.state();
+    let defaults = fresh.config().options().entries();
+    let is_default =
+        |name: &str, value: &Option<String>| defaults.iter().any(|entry| entry.key == name && entry.value == *value);
+    let entries = state.config_options().entries().into_iter();
+    entries.filter(|entry| !is_default(&entry.key, &entry.value)).map(|entry| entry.key).collect()
 }
 
 /// The value that a setting gets; settings that nothing here would heed are refused.
@@ -72,6 +85,11 @@ fn checked_value<'v>(name: &str, value: &'v str) -> Result<&'v str> {
             "time zone '{value}': times with a zone are read with the zone in their text, else as UTC, and shown in UTC"
         ))),
     }
+}
+
+/// Fails for a name that no setting has.
+pub(super) fn check(session: &Session, name: &str) -> Result<()> {
+    check_name(session.state().0.config_options(), &current_name(name))
 }
 
 fn check_name(options: &ConfigOptions, name: &str) -> Result<()> {
@@ -109,6 +127,6 @@ fn apply(session: &Session, options: &mut ConfigOptions, name: &str) {
 }
 
 /// Bytes that a sort sets aside to merge what it spilled: DataFusion's 10 MB, less under a small limit.
-pub(super) fn merge_reserve(memory_limit: usize) -> usize {
+pub(in crate::session) fn merge_reserve(memory_limit: usize) -> usize {
     (memory_limit / 64).clamp(256 << 10, 10 << 20)
 }

@@ -1,0 +1,28 @@
+//! PostgreSQL's functions about the catalog and the session: what clients ask when they connect and when they list what there is.
+//!
+//! | file | what |
+//! |---|---|
+//! | `function` | a function over the catalog of its statement, for DataFusion |
+//! | `registered` | names as OIDs and back: `regclass` and its like |
+//! | `objects` | visibility, privileges, definitions, comments |
+//! | `session` | who is connected to what |
+//! | `sizes` | bytes of tables |
+//! | `value_types` | `pg_typeof`, `pg_column_size` |
+
+mod function;
+mod objects;
+mod registered;
+mod session;
+mod sizes;
+mod value_types;
+
+pub(crate) use registered::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
+
+use datafusion::logical_expr::ScalarUDF;
+use std::sync::Arc;
+
+/// All of them.
+pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
+    let own = registered::all().into_iter().chain(objects::all()).chain(session::all()).chain(sizes::all());
+    own.map(|function| Arc::new(ScalarUDF::new_from_impl(function))).chain(value_types::all()).collect()
+}

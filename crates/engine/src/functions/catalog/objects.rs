@@ -1,0 +1,223 @@
+//! What clients ask about objects: whether a name alone means them, what one may do with them, and how they were defined.
+
+use crate::functions::catalog::function::{CatalogFunction, Gives, Value};
+use crate::functions::catalog::registered::parts_of;
+use crate::postgres::{CatalogNames, Definition, OWNER, Relation, format_type, schema_oid};
+use crate::{Error, Result};
+use gingham_storage::SqlState;
+
+pub(super) fn all() -> Vec<CatalogFunction> {
+    visibility().into_iter().chain(privileges()).chain(definitions()).chain(comments()).collect()
+}
+
+fn visibility() -> Vec<CatalogFunction> {
+    let others = [
+        "pg_type_is_visible",
+        "pg_function_is_visible",
+        "pg_operator_is_visible",
+        "pg_opclass_is_visible",
+        "pg_opfamily_is_visible",
+        "pg_collation_is_visible",
+        "pg_conversion_is_visible",
+        "pg_ts_config_is_visible",
+        "pg_ts_dict_is_visible",
+        "pg_ts_parser_is_visible",
+        "pg_ts_template_is_visible",
+        "pg_statistics_obj_is_visible",
+    ];
+    let mut all = vec![CatalogFunction::new("pg_table_is_visible", 1..=1, Gives::Truth, |own, names| {
+        let found = own[0].integer().and_then(|oid| names.relation_of(oid));
+        Ok(found.map_or(Value::Null, |relation| Value::Truth(relation.is_visible)))
+    })];
+    let truth = |name| CatalogFunction::new(name, 1..=1, Gives::Truth, |_, _| Ok(Value::Truth(true)));
+    all.extend(others.into_iter().map(truth));
+    all
+}
+
+/// The relation that an argument means; `None` for an OID that nothing has.
+///
+/// # Errors
+///
+/// Nothing has the name.
+pub(super) fn relation_of(value: &Value, names: &dyn CatalogNames) -> Result<Option<Relation>> {
+    if let Some(oid) = value.integer() {
+        return Ok(names.relation_of(oid));
+    }
+    let text = value.text();
+    let parts = parts_of(&text)?;
+    let found = match parts.as_slice() {
+        [name] => names.relation(None, name),
+        [schema, name] | [_, schema, name] => names.relation(Some(schema), name),
+        _ => None,
+    };
+    found.map(Some).ok_or_else(|| Error::invalid(SqlState::UndefinedTable, format!("relation '{text}' does not exist")))
+}
+
+/// There are no roles but the one that may do all: each function checks that what it is about is there, and that the
+/// privilege is one.
+fn privileges() -> Vec<CatalogFunction> {
+    const OF_TABLES: &[&str] =
+        &["select", "insert", "update", "delete", "truncate", "references", "trigger", "maintain"];
+    vec![
+        CatalogFunction::new("has_table_privilege", 2..=3, Gives::Truth, |own, names| {
+            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            check(&privilege.text(), OF_TABLES)?;
+            Ok(relation_of(object, names)?.map_or(Value::Null, |_| Value::Truth(true)))
+        }),
+        CatalogFunction::new("has_any_column_privilege", 2..=3, Gives::Truth, |own, names| {
+            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            check(&privilege.text(), &["select", "insert", "update", "references"])?;
+            Ok(relation_of(object, names)?.map_or(Value::Null, |_| Value::Truth(true)))
+        }),
+        CatalogFunction::new("has_column_privilege", 3..=4, Gives::Truth, |own, names| {
+            let [.., object, column, privilege] = own else { return Ok(Value::Null) };
+            check(&privilege.text(), &["select", "insert", "update", "references"])?;
+            let Some(relation) = relation_of(object, names)? else { return Ok(Value::Null) };
+            let columns = names.columns(relation.oid);
+            match column.integer() {
+                Some(number) => Ok(usize::try_from(number)
+                    .ok()
+                    .filter(|number| (1..=columns.len()).contains(number))
+                    .map_or(Value::Null, |_| Value::Truth(true))),
+                None if columns.contains(&column.text()) => Ok(Value::Truth(true)),
+                None => Err(Error::invalid(
+                    SqlState::UndefinedColumn,
+                    format!("column '{}' of relation '{}' does not exist", column.text(), relation.name),
+                )),
+            }
+        }),
+        CatalogFunction::new("has_schema_privilege", 2..=3, Gives::Truth, |own, names| {
+            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            check(&privilege.text(), &["create", "usage"])?;
+            let schemas = names.schemas();
+            match object.integer() {
+                Some(oid) => {
+                    let is_there = schemas.iter().any(|name| schema_oid(name) == oid);
+                    Ok(if is_there { Value::Truth(true) } else { Value::Null })
+                }
+                None if schemas.contains(&object.text()) => Ok(Value::Truth(true)),
+                None => {
+                    let text = format!("schema '{}' does not exist", object.text());
+                    Err(Error::invalid(SqlState::UndefinedSchema, text))
+                }
+            }
+        }),
+        CatalogFunction::new("has_database_privilege", 2..=3, Gives::Truth, |own, names| {
+            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            check(&privilege.text(), &["create", "connect", "temp", "temporary"])?;
+            match object.integer() {
+                Some(oid) => Ok(if oid == crate::postgres::DATABASE { Value::Truth(true) } else { Value::Null }),
+                None if object.text() == names.database() => Ok(Value::Truth(true)),
+                None => {
+                    let text =
+                        format!("database '{}' does not exist; this one is '{}'", object.text(), names.database());
+                    Err(Error::invalid(SqlState::InvalidCatalogName, text))
+                }
+            }
+        }),
+        CatalogFunction::new("has_sequence_privilege", 2..=3, Gives::Truth, |own, names| {
+            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            check(&privilege.text(), &["usage", "select", "update"])?;
+            Ok(relation_of(object, names)?.map_or(Value::Null, |_| Value::Truth(true)))
+        }),
+        may("has_function_privilege"),
+        may("has_type_privilege"),
+        may("has_tablespace_privilege"),
+        may("pg_has_role"),
+    ]
+}
+
+fn may(name: &'static str) -> CatalogFunction {
+    CatalogFunction::new(name, 2..=3, Gives::Truth, |_, _| Ok(Value::Truth(true)))
+}
+
+/// Errors on what is no privilege: `SELECT`, `INSERT WITH GRANT OPTION`, several with commas between.
+fn check(privileges: &str, known: &[&str]) -> Result<()> {
+    for own in privileges.split(',') {
+        let word = own.trim().to_lowercase();
+        let word = word.strip_suffix(" with grant option").unwrap_or(&word).trim();
+        if !known.contains(&word) {
+            let text = format!("'{}' is no privilege here; {} are", own.trim(), known.join(", "));
+            return Err(Error::invalid(SqlState::InvalidParameterValue, text));
+        }
+    }
+    Ok(())
+}
+
+fn definitions() -> Vec<CatalogFunction> {
+    let mut all = vec![
+        CatalogFunction::new("format_type", 2..=2, Gives::Text, |own, _| {
+            let oid = own[0].integer();
+            Ok(oid.map_or(Value::Null, |oid| Value::Text(format_type(oid, own[1].integer()))))
+        })
+        .with_nulls(),
+        CatalogFunction::new("pg_get_expr", 2..=3, Gives::Text, |own, _| Ok(Value::Text(own[0].text()))),
+        CatalogFunction::new("pg_get_constraintdef", 1..=2, Gives::Text, |own, names| {
+            Ok(own[0].integer().and_then(|oid| names.definition(Definition::Constraint, oid)).into())
+        }),
+        CatalogFunction::new("pg_get_indexdef", 1..=3, Gives::Text, |own, names| {
+            let Some(oid) = own[0].integer() else { return Ok(Value::Null) };
+            match own.get(1).and_then(Value::integer).unwrap_or_default() {
+                0 => Ok(names.definition(Definition::Index, oid).into()),
+                column => {
+                    let at = usize::try_from(column).ok().and_then(|column| column.checked_sub(1));
+                    Ok(at.and_then(|at| names.columns(oid).get(at).cloned()).into())
+                }
+            }
+        }),
+        CatalogFunction::new("pg_get_viewdef", 1..=2, Gives::Text, |own, names| {
+            let Some(relation) = relation_of(&own[0], names)? else { return Ok(Value::Null) };
+            Ok(names.definition(Definition::View, relation.oid).into())
+        }),
+        CatalogFunction::new("pg_get_userbyid", 1..=1, Gives::Text, |own, names| {
+            Ok(Value::Text(match own[0].integer() {
+                Some(OWNER) => names.user(),
+                other => format!("unknown (OID={})", other.unwrap_or_default()),
+            }))
+        }),
+        CatalogFunction::new("pg_relation_filenode", 1..=1, Gives::Integer, |own, names| {
+            Ok(relation_of(&own[0], names)?.map(|relation| relation.oid).into())
+        }),
+        CatalogFunction::new("pg_encoding_to_char", 1..=1, Gives::Text, |own, _| {
+            Ok(Value::Text(match own[0].integer() {
+                Some(0) => "SQL_ASCII".to_owned(),
+                Some(6) => "UTF8".to_owned(),
+                _ => String::new(),
+            }))
+        }),
+        CatalogFunction::new("pg_char_to_encoding", 1..=1, Gives::Integer, |own, _| {
+            let name = own[0].text().to_lowercase().replace(['-', '_'], "");
+            Ok(Value::Integer(match name.as_str() {
+                "utf8" | "unicode" => 6,
+                "sqlascii" => 0,
+                _ => -1,
+            }))
+        }),
+    ];
+    // There are none of these, so nothing has one.
+    let none = [
+        ("pg_get_ruledef", 1..=2),
+        ("pg_get_triggerdef", 1..=2),
+        ("pg_get_functiondef", 1..=1),
+        ("pg_get_function_arguments", 1..=1),
+        ("pg_get_function_identity_arguments", 1..=1),
+        ("pg_get_function_result", 1..=1),
+        ("pg_get_partkeydef", 1..=1),
+        ("pg_get_partition_constraintdef", 1..=1),
+        ("pg_get_statisticsobjdef_columns", 1..=1),
+        ("pg_relation_filepath", 1..=1),
+        ("pg_tablespace_location", 1..=1),
+    ];
+    let null = |(name, arguments)| CatalogFunction::new(name, arguments, Gives::Text, |_, _| Ok(Value::Null));
+    all.extend(none.into_iter().map(null));
+    all
+}
+
+/// There are no comments.
+fn comments() -> Vec<CatalogFunction> {
+    let null = |(name, arguments)| CatalogFunction::new(name, arguments, Gives::Text, |_, _| Ok(Value::Null));
+    [("obj_description", 1..=2), ("col_description", 2..=2), ("shobj_description", 2..=2)]
+        .into_iter()
+        .map(null)
+        .collect()
+}

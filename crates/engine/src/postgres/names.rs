@@ -1,0 +1,91 @@
+//! The catalog as functions see it: `'t'::regclass`, `has_table_privilege`, `pg_get_constraintdef` and their like ask it.
+
+use std::fmt;
+
+/// What kind of thing has columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RelationKind {
+    Table,
+    View,
+    Index,
+}
+
+impl RelationKind {
+    /// The letter of `pg_class.relkind`.
+    pub(crate) fn letter(self) -> &'static str {
+        match self {
+            Self::Table => "r",
+            Self::View => "v",
+            Self::Index => "i",
+        }
+    }
+}
+
+/// A table, a view or an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Relation {
+    pub(crate) oid: i64,
+    pub(crate) schema: String,
+    pub(crate) name: String,
+    pub(crate) kind: RelationKind,
+    /// Whether its name alone means it.
+    pub(crate) is_visible: bool,
+}
+
+/// What something is defined by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Definition {
+    Constraint,
+    Index,
+    View,
+}
+
+/// What of a table is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    Table,
+    Indexes,
+    All,
+}
+
+/// The catalog of one statement.
+pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
+    /// The relation of a name, in the search path where no schema is given.
+    fn relation(&self, schema: Option<&str>, name: &str) -> Option<Relation>;
+
+    /// The relation of a number.
+    fn relation_of(&self, oid: i64) -> Option<Relation>;
+
+    /// The names of a relation's columns.
+    fn columns(&self, oid: i64) -> Vec<String>;
+
+    /// The schemas, by name.
+    fn schemas(&self) -> Vec<String>;
+
+    /// The schemas that names alone are looked for in.
+    fn search_path(&self) -> Vec<String>;
+
+    /// Whether there is a function of that name.
+    fn has_function(&self, name: &str) -> bool;
+
+    /// The function of a number.
+    fn function_of(&self, oid: i64) -> Option<String>;
+
+    /// The SQL of a constraint, an index or a view.
+    fn definition(&self, kind: Definition, oid: i64) -> Option<String>;
+
+    /// Bytes of a table; of the database where no table is named.
+    fn bytes(&self, oid: Option<i64>, of: Size) -> Option<i64>;
+
+    /// The database's name.
+    fn database(&self) -> String;
+
+    /// Who is connected.
+    fn user(&self) -> String;
+
+    /// Number of the last commit that the statement sees.
+    fn commit(&self) -> i64;
+
+    /// Whether the statement was cancelled.
+    fn is_cancelled(&self) -> bool;
+}

@@ -1,0 +1,71 @@
+//! The schema `pg_catalog`, as far as clients of PostgreSQL read it, and the catalog that its functions ask. A table that would
+//! have nothing to tell here is empty.
+//!
+//! | file | what |
+//! |---|---|
+//! | `relations` | tables, views and indexes with their OIDs |
+//! | `names` | the catalog as functions see it |
+//! | `definitions` | constraints and indexes as SQL |
+//! | `rows` | tables as they are filled: columns by `columns.txt`, each row by the columns that it has |
+//! | `objects` | schemas, relations, columns, constraints |
+//! | `others` | types, functions, roles, settings |
+
+mod definitions;
+mod names;
+mod objects;
+mod others;
+mod relations;
+mod rows;
+
+pub(super) use names::StatementNames;
+
+use crate::Result;
+use crate::session::catalog::Visible;
+use crate::session::pg_catalog::relations::Relations;
+use crate::session::pg_catalog::rows::Rows;
+use datafusion::catalog::{MemTable, TableProvider};
+use std::sync::Arc;
+
+/// The schema's name.
+pub(crate) const NAME: &str = "pg_catalog";
+
+/// Whether the schema has a table of that name.
+pub(super) fn has(table: &str) -> bool {
+    rows::columns_of(table).is_some()
+}
+
+/// The schema's tables.
+pub(super) fn tables() -> impl Iterator<Item = &'static str> {
+    rows::tables()
+}
+
+/// The table of that name; `None` when there is none.
+pub(super) async fn table(name: &str, visible: &Arc<Visible>) -> Result<Option<Arc<dyn TableProvider>>> {
+    let Some(mut rows) = Rows::of(name) else { return Ok(None) };
+    let relations = Relations::of(visible);
+    match name {
+        "pg_namespace" => objects::namespaces(&relations, &mut rows),
+        "pg_class" => objects::classes(&relations, &mut rows),
+        "pg_attribute" => objects::attributes(visible, &relations, &mut rows).await,
+        "pg_attrdef" => objects::defaults(&relations, &mut rows),
+        "pg_constraint" => objects::constraint_list(&relations, &mut rows),
+        "pg_index" => objects::indexes(&relations, &mut rows),
+        "pg_tables" => objects::tables(&relations, &mut rows),
+        "pg_views" => objects::views(&relations, &mut rows),
+        "pg_indexes" => objects::index_list(&relations, &mut rows),
+        "pg_stat_user_tables" | "pg_stat_all_tables" => objects::statistics(&relations, &mut rows),
+        "pg_type" => others::types(&mut rows),
+        "pg_proc" => others::functions(visible, &mut rows),
+        "pg_am" => others::access_methods(&mut rows),
+        "pg_collation" => others::collations(&mut rows),
+        "pg_database" => others::databases(&mut rows),
+        "pg_roles" | "pg_user" | "pg_authid" | "pg_shadow" => others::roles(&mut rows),
+        "pg_settings" => others::settings(visible, &mut rows),
+        "pg_tablespace" => others::tablespaces(&mut rows),
+        "pg_language" => others::languages(&mut rows),
+        // There are no comments, triggers, rules, policies, partitions, extensions and the like.
+        _ => {}
+    }
+    let batch = rows.batch()?;
+    Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
+}

@@ -1,0 +1,164 @@
+//! The catalog of one statement as functions see it.
+
+use crate::postgres::{CatalogNames, Definition, Relation, Size, hashed};
+use crate::session::CancelToken;
+use crate::session::catalog::Visible;
+use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
+use crate::session::pg_catalog::relations::{Kind, Relations};
+use crate::session::state::CATALOG;
+use gingham_storage::snapshot::TableSnapshot;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// Who is connected: the engine itself knows no users.
+pub(super) const USER: &str = "gingham";
+
+/// What a statement's functions know of its catalog.
+pub(in crate::session) struct StatementNames {
+    visible: Arc<Visible>,
+    cancel: CancelToken,
+    /// Listed when it is asked for first.
+    relations: OnceLock<Relations>,
+}
+
+impl fmt::Debug for StatementNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StatementNames").finish_non_exhaustive()
+    }
+}
+
+impl StatementNames {
+    /// Those of a statement.
+    pub(in crate::session) fn new(visible: &Arc<Visible>, cancel: &CancelToken) -> Arc<Self> {
+        Arc::new(Self { visible: Arc::clone(visible), cancel: cancel.clone(), relations: OnceLock::new() })
+    }
+
+    fn relations(&self) -> &Relations {
+        self.relations.get_or_init(|| Relations::of(&self.visible))
+    }
+}
+
+/// Bytes of a table: heap pages, segments and deltas.
+pub(super) fn bytes_of(table: &TableSnapshot) -> u64 {
+    let pages =
+        table.heap.as_ref().map_or(0, |heap| heap.pages * heap.options.page_bytes.next_multiple_of(4096) as u64);
+    pages + table.segments.iter().chain(&table.delta).map(|part| part.bytes()).sum::<u64>()
+}
+
+impl CatalogNames for StatementNames {
+    fn relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
+        self.relations().by_name(schema, name).map(|(relation, _)| relation.clone())
+    }
+
+    fn relation_of(&self, oid: i64) -> Option<Relation> {
+        self.relations().by_oid(oid).map(|(relation, _)| relation.clone())
+    }
+
+    fn columns(&self, oid: i64) -> Vec<String> {
+        match self.relations().by_oid(oid) {
+            Some((_, Kind::Table { definition, .. })) => {
+                definition.columns.iter().map(|column| column.name.clone()).collect()
+            }
+            Some((_, Kind::Index(index))) => {
+                let columns = index.columns.iter().filter_map(|id| index.definition.column_by_id(*id));
+                columns.map(|column| column.name.clone()).collect()
+            }
+            Some((_, Kind::View(view))) => view.columns.clone(),
+            Some((relation, Kind::Other)) => {
+                let columns = super::rows::columns_of(&relation.name).unwrap_or_default();
+                columns.into_iter().map(|(name, _)| name.to_owned()).collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn schemas(&self) -> Vec<String> {
+        self.relations().schemas.clone()
+    }
+
+    fn search_path(&self) -> Vec<String> {
+        self.visible.search_path()
+    }
+
+    fn has_function(&self, name: &str) -> bool {
+        // Of the types' own functions there is but the name.
+        self.visible.functions().iter().any(|(known, _)| known == name) || is_of_type(name)
+    }
+
+    fn function_of(&self, oid: i64) -> Option<String> {
+        let known = self.visible.functions().into_iter().map(|(name, _)| name);
+        let of_types = crate::postgres::TYPES.iter().flat_map(|own| functions_of_type(own.name));
+        known
+            .chain(of_types)
+            .chain(["array_in", "array_out"].map(str::to_owned))
+            .find(|name| hashed("function", name) == oid)
+    }
+
+    fn definition(&self, kind: Definition, oid: i64) -> Option<String> {
+        let relations = self.relations();
+        match kind {
+            Definition::Constraint => relations.tables().find_map(|(relation, definition)| {
+                let own = constraints(relation, definition).into_iter().find(|own| own.oid == oid)?;
+                Some(constraint_text(relations, relation, definition, &own))
+            }),
+            Definition::Index => match relations.by_oid(oid) {
+                Some((_, Kind::Index(index))) => Some(index_text(relations, index)),
+                _ => None,
+            },
+            Definition::View => match relations.by_oid(oid) {
+                Some((_, Kind::View(view))) => Some(format!("{};", view.query)),
+                _ => None,
+            },
+        }
+    }
+
+    fn bytes(&self, oid: Option<i64>, of: Size) -> Option<i64> {
+        let relations = self.relations();
+        let own = |kind: &Kind| match kind {
+            Kind::Table { snapshot: Some(table), .. } => bytes_of(table),
+            _ => 0,
+        };
+        let bytes = match (oid, of) {
+            (None, _) => relations.all.iter().map(|(_, kind)| own(kind)).sum(),
+            // Keys are kept with their table.
+            (Some(oid), Size::Indexes) => relations.by_oid(oid).map(|_| 0)?,
+            (Some(oid), Size::Table | Size::All) => relations.by_oid(oid).map(|(_, kind)| own(kind))?,
+        };
+        i64::try_from(bytes).ok()
+    }
+
+    fn database(&self) -> String {
+        CATALOG.to_owned()
+    }
+
+    fn user(&self) -> String {
+        USER.to_owned()
+    }
+
+    fn commit(&self) -> i64 {
+        i64::try_from(self.visible.database().commit).unwrap_or(i64::MAX)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}
+
+/// The functions by which values of a type are read and written.
+pub(super) fn functions_of_type(name: &str) -> [String; 4] {
+    let short = ["oid", "xid", "name", "char", "text", "bpchar", "varchar"].iter().all(|known| *known != name);
+    let part = if short
+        && ["date", "time", "timestamp", "timestamptz", "interval", "numeric", "record", "regproc"].contains(&name)
+    {
+        "_"
+    } else {
+        ""
+    };
+    ["in", "out", "recv", "send"].map(|way| format!("{name}{part}{way}"))
+}
+
+fn is_of_type(name: &str) -> bool {
+    let of_arrays = ["array_in", "array_out", "array_recv", "array_send"];
+    of_arrays.contains(&name)
+        || crate::postgres::TYPES.iter().any(|own| functions_of_type(own.name).iter().any(|own| own == name))
+}

@@ -1,0 +1,281 @@
+//! Schemas, relations, columns and constraints as tables of the schema.
+
+use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, schema_oid, type_of_oid};
+use crate::session::catalog::Visible;
+use crate::session::pg_catalog;
+use crate::session::pg_catalog::definitions::{constraints, index_text, numbers};
+use crate::session::pg_catalog::names::{USER, bytes_of};
+use crate::session::pg_catalog::relations::{Kind, Relations, TEMPORARY};
+use crate::session::pg_catalog::rows::{Cell, Rows};
+use crate::session::{information_schema, system_tables};
+use std::sync::Arc;
+
+/// The access method of tables, and that of indexes.
+pub(super) const HEAP: i64 = 2;
+pub(super) const BTREE: i64 = 403;
+
+/// The collation of texts.
+pub(super) const COLLATION: i64 = 100;
+
+pub(super) fn namespaces(relations: &Relations, rows: &mut Rows) {
+    for name in &relations.schemas {
+        rows.push([("oid", schema_oid(name).into()), ("nspname", name.as_str().into()), ("nspowner", OWNER.into())]);
+    }
+}
+
+pub(super) fn classes(relations: &Relations, rows: &mut Rows) {
+    for (relation, kind) in &relations.all {
+        let (columns, checks, records, bytes, has_index) = match kind {
+            Kind::Table { definition, snapshot, .. } => (
+                definition.columns.len(),
+                definition.checks.len(),
+                snapshot.as_ref().map_or(-1, |table| i64::try_from(table.rows()).unwrap_or(i64::MAX)),
+                snapshot.as_ref().map_or(0, |table| bytes_of(table)),
+                !definition.keys.is_empty() || !definition.indexes.is_empty(),
+            ),
+            Kind::Index(index) => (index.columns.len(), 0, 0, 0, false),
+            Kind::View(view) => (view.columns.len(), 0, 0, 0, false),
+            Kind::Other => (pg_catalog::rows::columns_of(&relation.name).map_or(0, |own| own.len()), 0, -1, 0, false),
+        };
+        let method = match relation.kind {
+            RelationKind::Table => HEAP,
+            RelationKind::Index => BTREE,
+            RelationKind::View => 0,
+        };
+        rows.push([
+            ("oid", relation.oid.into()),
+            ("relname", relation.name.as_str().into()),
+            ("relnamespace", schema_oid(&relation.schema).into()),
+            ("relowner", OWNER.into()),
+            ("relam", method.into()),
+            ("relfilenode", relation.oid.into()),
+            ("relpages", i64::try_from(bytes.div_ceil(8192)).unwrap_or(i64::MAX).into()),
+            ("reltuples", records.into()),
+            ("relhasindex", has_index.into()),
+            ("relpersistence", if relation.schema == TEMPORARY { "t" } else { "p" }.into()),
+            ("relkind", relation.kind.letter().into()),
+            ("relnatts", (columns as i64).into()),
+            ("relchecks", (checks as i64).into()),
+            ("relispopulated", true.into()),
+            ("relreplident", if relation.kind == RelationKind::Table { "d" } else { "n" }.into()),
+        ]);
+    }
+}
+
+/// A column of a relation.
+struct Attribute<'a> {
+    relation: i64,
+    number: usize,
+    name: &'a str,
+    oid: i64,
+    modifier: i64,
+    is_nullable: bool,
+    has_default: bool,
+}
+
+fn attribute(rows: &mut Rows, own: &Attribute<'_>) {
+    let known = type_of_oid(own.oid);
+    let length = known.map_or(-1, |(known, is_array)| if is_array { -1 } else { known.length });
+    let is_text = known.is_some_and(|(known, _)| known.category == "S");
+    rows.push([
+        ("attrelid", own.relation.into()),
+        ("attname", own.name.into()),
+        ("atttypid", own.oid.into()),
+        ("attstattarget", (-1).into()),
+        ("attlen", length.into()),
+        ("attnum", (own.number as i64).into()),
+        ("attndims", i64::from(known.is_some_and(|(_, is_array)| is_array)).into()),
+        ("attcacheoff", (-1).into()),
+        ("atttypmod", own.modifier.into()),
+        ("attbyval", (1..=8).contains(&length).into()),
+        ("attalign", if length == 8 { "d" } else { "i" }.into()),
+        ("attstorage", if length > 0 { "p" } else { "x" }.into()),
+        ("attcompression", "".into()),
+        ("attnotnull", (!own.is_nullable).into()),
+        ("atthasdef", own.has_default.into()),
+        ("attidentity", "".into()),
+        ("attgenerated", "".into()),
+        ("attislocal", true.into()),
+        ("attcollation", if is_text { COLLATION } else { 0 }.into()),
+    ]);
+}
+
+pub(super) async fn attributes(visible: &Arc<Visible>, relations: &Relations, rows: &mut Rows) {
+    for (relation, kind) in &relations.all {
+        match kind {
+            Kind::Table { definition, .. } => {
+                for (number, column) in (1..).zip(&definition.columns) {
+                    let (oid, modifier) = of_column(&column.logical_type);
+                    let (is_nullable, has_default) = (column.nullable, column.default.is_some());
+                    let (relation, name) = (relation.oid, column.name.as_str());
+                    attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
+                }
+            }
+            Kind::Index(index) => {
+                let columns = index.columns.iter().filter_map(|id| index.definition.column_by_id(*id));
+                for (number, column) in (1..).zip(columns) {
+                    let (oid, modifier) = of_column(&column.logical_type);
+                    let (relation, name) = (relation.oid, column.name.as_str());
+                    let (is_nullable, has_default) = (true, false);
+                    attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
+                }
+            }
+            Kind::View(_) => provided(visible, relation, rows).await,
+            Kind::Other if relation.schema == information_schema::NAME => {}
+            Kind::Other => match Rows::of(&relation.name) {
+                Some(own) => {
+                    let Ok(batch) = own.batch() else { continue };
+                    for (number, field) in (1..).zip(batch.schema().fields()) {
+                        let (relation, name, oid) = (relation.oid, field.name().as_str(), of_arrow(field.data_type()));
+                        let (modifier, is_nullable, has_default) = (-1, true, false);
+                        attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
+                    }
+                }
+                None if system_tables::NAMES.contains(&relation.name.as_str()) => {}
+                None => provided(visible, relation, rows).await,
+            },
+        }
+    }
+}
+
+/// The columns of a view or an external table; none of a view that does not work any more.
+async fn provided(visible: &Arc<Visible>, relation: &Relation, rows: &mut Rows) {
+    let schema = Some(relation.schema.as_str()).filter(|schema| *schema != TEMPORARY);
+    let Some(provider) = visible.provider(schema, &relation.name).await else { return };
+    for (number, field) in (1..).zip(provider.schema().fields()) {
+        let (relation, name, oid) = (relation.oid, field.name().as_str(), of_arrow(field.data_type()));
+        let (modifier, is_nullable, has_default) = (-1, field.is_nullable(), false);
+        attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
+    }
+}
+
+pub(super) fn defaults(relations: &Relations, rows: &mut Rows) {
+    for (relation, definition) in relations.tables() {
+        for (number, column) in (1..).zip(&definition.columns) {
+            let Some(default) = &column.default else { continue };
+            rows.push([
+                ("oid", hashed("default", &format!("{}.{}", relation.oid, column.id)).into()),
+                ("adrelid", relation.oid.into()),
+                ("adnum", Cell::Number(number)),
+                ("adbin", default.as_str().into()),
+            ]);
+        }
+    }
+}
+
+fn index_of(relations: &Relations, relation: &Relation, name: &str) -> i64 {
+    let index = relations
+        .all
+        .iter()
+        .find(|(known, kind)| known.name == name && matches!(kind, Kind::Index(index) if index.table == relation.oid));
+    index.map_or(0, |(index, _)| index.oid)
+}
+
+pub(super) fn constraint_list(relations: &Relations, rows: &mut Rows) {
+    for (relation, definition) in relations.tables() {
+        for own in constraints(relation, definition) {
+            let referred = own.referred.as_ref().and_then(|(id, columns)| {
+                let (other, there) = relations.referred(*id, relation)?;
+                Some((other.oid, numbers(there, columns)))
+            });
+            let columns = numbers(definition, &own.columns);
+            let is_reference = own.kind == "f";
+            let action = if is_reference { "a" } else { " " };
+            rows.push([
+                ("oid", own.oid.into()),
+                ("conname", own.name.into()),
+                ("connamespace", schema_oid(&relation.schema).into()),
+                ("contype", own.kind.into()),
+                ("convalidated", true.into()),
+                ("conrelid", relation.oid.into()),
+                ("conindid", index_of(relations, relation, own.name).into()),
+                ("confrelid", referred.as_ref().map_or(0, |(oid, _)| *oid).into()),
+                ("confupdtype", action.into()),
+                ("confdeltype", action.into()),
+                ("confmatchtype", if is_reference { "s" } else { " " }.into()),
+                ("conislocal", true.into()),
+                ("connoinherit", true.into()),
+                ("conkey", if columns.is_empty() { Cell::Null } else { columns.into() }),
+                ("confkey", referred.map_or(Cell::Null, |(_, columns)| columns.into())),
+                ("conbin", own.condition.map_or(Cell::Null, Into::into)),
+            ]);
+        }
+    }
+}
+
+pub(super) fn indexes(relations: &Relations, rows: &mut Rows) {
+    for (relation, kind) in &relations.all {
+        let Kind::Index(index) = kind else { continue };
+        let columns = numbers(&index.definition, &index.columns);
+        let zeros = vec![0; columns.len()];
+        rows.push([
+            ("indexrelid", relation.oid.into()),
+            ("indrelid", index.table.into()),
+            ("indnatts", (columns.len() as i64).into()),
+            ("indnkeyatts", (columns.len() as i64).into()),
+            ("indisunique", index.is_unique.into()),
+            ("indisprimary", index.is_primary.into()),
+            ("indimmediate", true.into()),
+            ("indisvalid", true.into()),
+            ("indisready", true.into()),
+            ("indislive", true.into()),
+            ("indkey", columns.into()),
+            ("indcollation", zeros.clone().into()),
+            ("indclass", zeros.clone().into()),
+            ("indoption", zeros.into()),
+        ]);
+    }
+}
+
+pub(super) fn tables(relations: &Relations, rows: &mut Rows) {
+    for (relation, kind) in &relations.all {
+        if relation.kind != RelationKind::Table {
+            continue;
+        }
+        let has_indexes = matches!(kind, Kind::Table { definition, .. } if !definition.keys.is_empty() || !definition.indexes.is_empty());
+        rows.push([
+            ("schemaname", relation.schema.as_str().into()),
+            ("tablename", relation.name.as_str().into()),
+            ("tableowner", USER.into()),
+            ("hasindexes", has_indexes.into()),
+        ]);
+    }
+}
+
+pub(super) fn views(relations: &Relations, rows: &mut Rows) {
+    for (relation, kind) in &relations.all {
+        let Kind::View(view) = kind else { continue };
+        rows.push([
+            ("schemaname", relation.schema.as_str().into()),
+            ("viewname", relation.name.as_str().into()),
+            ("viewowner", USER.into()),
+            ("definition", format!("{};", view.query).into()),
+        ]);
+    }
+}
+
+pub(super) fn index_list(relations: &Relations, rows: &mut Rows) {
+    for (relation, kind) in &relations.all {
+        let Kind::Index(index) = kind else { continue };
+        rows.push([
+            ("schemaname", relation.schema.as_str().into()),
+            ("tablename", index.definition.name.table.as_str().into()),
+            ("indexname", relation.name.as_str().into()),
+            ("indexdef", index_text(relations, index).into()),
+        ]);
+    }
+}
+
+/// Of what PostgreSQL counts of tables the records are known.
+pub(super) fn statistics(relations: &Relations, rows: &mut Rows) {
+    for (relation, kind) in &relations.all {
+        let Kind::Table { snapshot, .. } = kind else { continue };
+        let records = snapshot.as_ref().map_or(0, |table| i64::try_from(table.rows()).unwrap_or(i64::MAX));
+        rows.push([
+            ("relid", relation.oid.into()),
+            ("schemaname", relation.schema.as_str().into()),
+            ("relname", relation.name.as_str().into()),
+            ("n_live_tup", records.into()),
+        ]);
+    }
+}

@@ -1,0 +1,244 @@
+//! Tables, views and indexes that a statement sees, with the OIDs that clients know them by.
+
+use crate::files::file_functions;
+use crate::functions::is_internal;
+use crate::postgres::{Relation, RelationKind, hashed, system_table_oid, table_oid, temporary_table_oid};
+use crate::session::catalog::Visible;
+use crate::session::state::BARE_NAMES;
+use crate::session::{information_schema, pg_catalog, system_tables};
+use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
+use gingham_storage::model::ViewDefinition;
+use gingham_storage::snapshot::{Snapshot, TableSnapshot};
+use gingham_storage::{ColumnId, DEFAULT_SCHEMA, TableDefinition};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The schema that TEMP tables are shown in.
+pub(super) const TEMPORARY: &str = "pg_temp";
+
+/// An index, or the key of a constraint, which clients look for as one.
+#[derive(Debug, Clone)]
+pub(super) struct Index {
+    pub(super) name: String,
+    /// The table that it is of.
+    pub(super) table: i64,
+    pub(super) columns: Vec<ColumnId>,
+    pub(super) is_unique: bool,
+    pub(super) is_primary: bool,
+    pub(super) definition: Arc<TableDefinition>,
+}
+
+/// What a relation is.
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Table {
+        definition: Arc<TableDefinition>,
+        /// Its state; `None` for one that can't be read.
+        snapshot: Option<Arc<TableSnapshot>>,
+    },
+    View(Arc<ViewDefinition>),
+    Index(Index),
+    /// A table of PostgreSQL's catalog, of ours, of information_schema, or an external one.
+    Other,
+}
+
+/// All relations, the ones found first standing before those of the same name.
+pub(super) struct Relations {
+    pub(super) all: Vec<(Relation, Kind)>,
+    pub(super) schemas: Vec<String>,
+}
+
+impl Relations {
+    /// Those that a statement sees.
+    pub(super) fn of(visible: &Visible) -> Self {
+        let mut own = Self { all: Vec::new(), schemas: Vec::new() };
+        if let Some(temporary) = visible.temporary() {
+            own.add(temporary, true, &|_| true, true);
+        }
+        for name in visible.external_names() {
+            let relation = Relation {
+                oid: hashed("external", &name),
+                schema: DEFAULT_SCHEMA.to_owned(),
+                name,
+                kind: RelationKind::Table,
+                is_visible: true,
+            };
+            own.all.push((relation, Kind::Other));
+        }
+        let path = visible.search_path();
+        for schema in &path {
+            own.add(visible.database(), false, &|own| own == schema, true);
+        }
+        own.add(visible.database(), false, &|own| !path.iter().any(|known| known == own), false);
+        let system = |schema: &str, name: &str, is_visible: bool| Relation {
+            oid: system_table_oid(name),
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+            kind: RelationKind::Table,
+            is_visible,
+        };
+        let catalog = pg_catalog::tables().map(|name| system(pg_catalog::NAME, name, true));
+        let ours = system_tables::NAMES.iter().map(|name| system(pg_catalog::NAME, name, true));
+        let standard = information_schema::names().map(|name| {
+            let relation = system(information_schema::NAME, name, false);
+            Relation { oid: hashed("information_schema", name), kind: RelationKind::View, ..relation }
+        });
+        own.all.extend(catalog.chain(ours).chain(standard).map(|relation| (relation, Kind::Other)));
+        let kept = visible.database().schemas.iter().map(String::as_str);
+        own.schemas = [pg_catalog::NAME, DEFAULT_SCHEMA, information_schema::NAME].map(str::to_owned).to_vec();
+        own.schemas.extend(kept.filter(|name| *name != DEFAULT_SCHEMA).map(str::to_owned));
+        if visible.temporary().is_some() {
+            own.schemas.push(TEMPORARY.to_owned());
+        }
+        own
+    }
+
+    /// Adds what a snapshot has in the schemas that are wanted; whether names without a schema mean it, unless what was added before has
+    /// them.
+    fn add(&mut self, snapshot: &Snapshot, is_temporary: bool, wanted: &dyn Fn(&str) -> bool, is_visible: bool) {
+        let shown = |schema: &str| if is_temporary { TEMPORARY.to_owned() } else { schema.to_owned() };
+        for (name, definition) in snapshot.definitions().filter(|(name, _)| wanted(&name.schema)) {
+            let number = if is_temporary { temporary_table_oid } else { table_oid };
+            let relation = Relation {
+                oid: number(definition.id),
+                schema: shown(&name.schema),
+                name: name.table.clone(),
+                kind: RelationKind::Table,
+                is_visible: is_visible && !self.has_visible(&name.table),
+            };
+            let indexes = indexes(definition, relation.oid);
+            let schema = relation.schema.clone();
+            let snapshot = snapshot.tables.get(name).cloned();
+            self.all.push((relation, Kind::Table { definition: Arc::clone(definition), snapshot }));
+            for index in indexes {
+                let relation = Relation {
+                    oid: hashed("index", &format!("{}.{}", index.table, index.name)),
+                    schema: schema.clone(),
+                    name: index.name.clone(),
+                    kind: RelationKind::Index,
+                    is_visible: is_visible && !self.has_visible(&index.name),
+                };
+                self.all.push((relation, Kind::Index(index)));
+            }
+        }
+        for (name, view) in snapshot.views.iter().filter(|(name, _)| wanted(&name.schema)) {
+            let relation = Relation {
+                oid: hashed(
+                    if is_temporary { "temporary view" } else { "view" },
+                    &format!("{}.{}", name.schema, name.table),
+                ),
+                schema: shown(&name.schema),
+                name: name.table.clone(),
+                kind: RelationKind::View,
+                is_visible: is_visible && !self.has_visible(&name.table),
+            };
+            self.all.push((relation, Kind::View(Arc::clone(view))));
+        }
+    }
+
+    fn has_visible(&self, name: &str) -> bool {
+        self.all.iter().any(|(known, _)| known.is_visible && known.name == name)
+    }
+
+    /// The relation of a number.
+    pub(super) fn by_oid(&self, oid: i64) -> Option<&(Relation, Kind)> {
+        self.all.iter().find(|(known, _)| known.oid == oid)
+    }
+
+    /// The relation of a name, by its schema or by the search path.
+    pub(super) fn by_name(&self, schema: Option<&str>, name: &str) -> Option<&(Relation, Kind)> {
+        self.all
+            .iter()
+            .find(|(known, _)| known.name == name && schema.map_or(known.is_visible, |schema| known.schema == schema))
+    }
+
+    /// The tables with their definitions.
+    pub(super) fn tables(&self) -> impl Iterator<Item = (&Relation, &Arc<TableDefinition>)> {
+        self.all.iter().filter_map(|(relation, kind)| match kind {
+            Kind::Table { definition, .. } => Some((relation, definition)),
+            _ => None,
+        })
+    }
+
+    /// The table of the catalog's number beside another one, which it has a key to.
+    pub(super) fn referred(&self, id: u64, by: &Relation) -> Option<(&Relation, &Arc<TableDefinition>)> {
+        let is_temporary = by.schema == TEMPORARY;
+        self.tables()
+            .find(|(relation, definition)| definition.id == id && (relation.schema == TEMPORARY) == is_temporary)
+    }
+}
+
+/// The indexes of a table, and its keys that no index of that name stands for.
+fn indexes(definition: &Arc<TableDefinition>, table: i64) -> Vec<Index> {
+    let of_key = |name: &str| definition.keys.iter().find(|key| key.name == name);
+    let kept = definition.indexes.iter().map(|index| Index {
+        name: index.name.clone(),
+        table,
+        columns: index.columns.clone(),
+        is_unique: index.unique,
+        is_primary: of_key(&index.name).is_some_and(|key| key.primary),
+        definition: Arc::clone(definition),
+    });
+    let mut all: Vec<Index> = kept.collect();
+    for key in &definition.keys {
+        if !all.iter().any(|index| index.name == key.name) {
+            all.push(Index {
+                name: key.name.clone(),
+                table,
+                columns: key.columns.clone(),
+                is_unique: true,
+                is_primary: key.primary,
+                definition: Arc::clone(definition),
+            });
+        }
+    }
+    all
+}
+
+impl Visible {
+    /// The session's own tables, where it sees them.
+    pub(super) fn temporary(&self) -> Option<&Arc<Snapshot>> {
+        self.session_only.as_ref()?.temp.as_ref()
+    }
+
+    /// The database's tables.
+    pub(super) fn database(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
+    /// The names of external and registered tables, where the statement sees them.
+    fn external_names(&self) -> Vec<String> {
+        self.session_only.as_ref().map_or_else(Vec::new, |_| self.session.externals.table_names())
+    }
+
+    /// A table or view by its schema, or by the search path; `None` for one that can't be read.
+    pub(super) async fn provider(self: &Arc<Self>, schema: Option<&str>, name: &str) -> Option<Arc<dyn TableProvider>> {
+        let schema = self.catalog().schema(schema.unwrap_or(BARE_NAMES))?;
+        schema.table(name).await.ok().flatten()
+    }
+
+    /// The functions that statements can call, each with the letter of its kind: a function, an aggregate or one of windows.
+    pub(in crate::session) fn functions(&self) -> Vec<(String, &'static str)> {
+        let (state, _) = self.session.state();
+        let mut all: BTreeMap<String, &'static str> = BTreeMap::new();
+        all.extend(state.window_functions().keys().map(|name| (name.clone(), "w")));
+        all.extend(state.aggregate_functions().keys().map(|name| (name.clone(), "a")));
+        all.extend(
+            state.table_functions().keys().chain(state.scalar_functions().keys()).map(|name| (name.clone(), "f")),
+        );
+        all.extend(file_functions().into_iter().map(|name| (name.to_owned(), "f")));
+        all.into_iter().filter(|(name, _)| !is_internal(name)).collect()
+    }
+
+    /// Whether a function stands in FROM.
+    pub(super) fn gives_rows(&self, name: &str) -> bool {
+        let (state, _) = self.session.state();
+        state.table_functions().contains_key(name) || file_functions().contains(&name)
+    }
+
+    /// The settings with their values and what they are.
+    pub(super) fn settings(&self) -> Vec<(String, String, String)> {
+        let all = self.session.all_settings().into_iter();
+        all.map(|setting| (setting.name, setting.value, setting.description)).collect()
+    }
+}

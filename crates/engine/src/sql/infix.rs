@@ -1,0 +1,155 @@
+//! Operators that the parser does not know: `LIKE ANY (…)`, `BETWEEN SYMMETRIC`, and the words behind a number that
+//! [`clauses`](crate::sql::clauses) makes operators of.
+
+use crate::sql::dialect::Gingham;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Value};
+use datafusion::sql::sqlparser::dialect::{Dialect, Precedence};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+/// What stands before the first value of BETWEEN SYMMETRIC.
+pub(crate) const SYMMETRIC: &str = "SYMMETRIC";
+/// The operator behind the number of FETCH … WITH TIES.
+pub(crate) const WITH_TIES: &str = "ROWS WITH TIES";
+/// Whether an operator is the end of a frame with what it leaves out.
+pub(crate) fn is_exclusion(operator: &str) -> bool {
+    operator.contains("EXCLUDE")
+}
+
+fn is_word(parser: &Parser<'_>, at: usize, word: &str) -> bool {
+    matches!(&parser.peek_nth_token_ref(at).token, Token::Word(own) if own.quote_style.is_none() && own.value.eq_ignore_ascii_case(word))
+}
+
+fn is_any(parser: &Parser<'_>, at: usize, words: &[&str]) -> bool {
+    words.iter().any(|word| is_word(parser, at, word))
+}
+
+/// The operator that a parser stands at.
+enum Infix {
+    /// How many words come before ANY or ALL, and what they are.
+    LikeEach(usize, &'static str),
+    Between(usize),
+    Ties,
+    Exclusion,
+}
+
+impl Infix {
+    fn at(parser: &Parser<'_>) -> Option<Self> {
+        let negated = usize::from(is_word(parser, 0, "not"));
+        let Token::Word(word) = &parser.peek_nth_token_ref(negated).token else { return None };
+        if word.quote_style.is_some() {
+            return None;
+        }
+        match word.keyword {
+            Keyword::LIKE | Keyword::ILIKE => {
+                let is_each = is_any(parser, negated + 1, &["any", "some", "all"])
+                    && parser.peek_nth_token_ref(negated + 2).token == Token::LParen;
+                let operator = match (negated, word.keyword) {
+                    (0, Keyword::LIKE) => "LIKE",
+                    (0, _) => "ILIKE",
+                    (_, Keyword::LIKE) => "NOT LIKE",
+                    (_, _) => "NOT ILIKE",
+                };
+                is_each.then_some(Self::LikeEach(negated + 1, operator))
+            }
+            Keyword::BETWEEN => {
+                is_any(parser, negated + 1, &["symmetric", "asymmetric"]).then_some(Self::Between(negated + 1))
+            }
+            Keyword::ROW | Keyword::ROWS if is_word(parser, 1, "with") && is_word(parser, 2, "ties") => {
+                Some(Self::Ties)
+            }
+            Keyword::ROW | Keyword::PRECEDING | Keyword::FOLLOWING if is_word(parser, 1, "exclude") => {
+                Some(Self::Exclusion)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How tightly the operator binds that a parser stands at; `None` for others.
+pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
+    Some(match Infix::at(parser)? {
+        Infix::LikeEach(..) => Gingham.prec_value(Precedence::Like),
+        Infix::Between(_) => Gingham.prec_value(Precedence::Between),
+        // Words behind a whole number or a distance.
+        Infix::Ties | Infix::Exclusion => 1,
+    })
+}
+
+/// The operator that a parser stands at, with its operands; `None` for others.
+pub(super) fn parse(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+    let left = Box::new(left.clone());
+    let nothing = || Box::new(Expr::value(Value::Null));
+    Some(match Infix::at(parser)? {
+        Infix::LikeEach(words, operator) => like_each(parser, left, words, operator),
+        Infix::Between(words) => between(parser, left, words),
+        Infix::Ties => {
+            (0..3).for_each(|_| drop(parser.next_token()));
+            Ok(Expr::BinaryOp { left, op: BinaryOperator::Custom(WITH_TIES.into()), right: nothing() })
+        }
+        Infix::Exclusion => {
+            let mut words = Vec::new();
+            while !is_word(parser, 0, "null") && words.len() < 4 {
+                words.push(parser.next_token().token.to_string().to_uppercase());
+            }
+            let closed = parser.expect_keyword(Keyword::NULL);
+            let op = BinaryOperator::Custom(words.join(" "));
+            closed.map(|_| Expr::BinaryOp { left, op, right: nothing() })
+        }
+    })
+}
+
+fn like_each(parser: &mut Parser<'_>, left: Box<Expr>, words: usize, operator: &str) -> Result<Expr, ParserError> {
+    (0..words).for_each(|_| drop(parser.next_token()));
+    let compare_op = BinaryOperator::Custom(operator.into());
+    let (is_all, is_some) = (is_word(parser, 0, "all"), is_word(parser, 0, "some"));
+    parser.next_token();
+    parser.expect_token(&Token::LParen)?;
+    let is_query = is_any(parser, 0, &["select", "with", "values"]);
+    let right = if is_query { Expr::Subquery(parser.parse_query()?) } else { parser.parse_expr()? };
+    parser.expect_token(&Token::RParen)?;
+    let right = Box::new(right);
+    Ok(match is_all {
+        true => Expr::AllOp { left, compare_op, right },
+        false => Expr::AnyOp { left, compare_op, right, is_some },
+    })
+}
+
+fn between(parser: &mut Parser<'_>, expr: Box<Expr>, words: usize) -> Result<Expr, ParserError> {
+    (0..words).for_each(|_| drop(parser.next_token()));
+    let is_symmetric = is_word(parser, 0, "symmetric");
+    parser.next_token();
+    let tight = Gingham.prec_value(Precedence::Between);
+    let low = parser.parse_subexpr(tight)?;
+    parser.expect_keyword(Keyword::AND)?;
+    let high = Box::new(parser.parse_subexpr(tight)?);
+    let low = match is_symmetric {
+        true => Expr::Prefixed { prefix: Ident::new(SYMMETRIC), value: Box::new(low) },
+        false => low,
+    };
+    Ok(Expr::Between { expr, negated: words == 2, low: Box::new(low), high })
+}
+
+/// GROUPING SETS within GROUPING SETS; `None` where a parser stands at something else.
+pub(super) fn grouping_sets(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let is_set = is_word(parser, 0, "grouping")
+        && is_word(parser, 1, "sets")
+        && parser.peek_nth_token_ref(2).token == Token::LParen;
+    is_set.then(|| {
+        (0..3).for_each(|_| drop(parser.next_token()));
+        let sets = parser.parse_comma_separated(|parser| {
+            if !parser.consume_token(&Token::LParen) {
+                return Ok(vec![parser.parse_expr()?]);
+            }
+            if parser.consume_token(&Token::RParen) {
+                return Ok(Vec::new());
+            }
+            let set = parser.parse_comma_separated(Parser::parse_expr)?;
+            parser.expect_token(&Token::RParen)?;
+            Ok(set)
+        })?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(Expr::GroupingSets(sets))
+    })
+}

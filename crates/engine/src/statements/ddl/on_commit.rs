@@ -1,0 +1,89 @@
+//! ON COMMIT of TEMP tables: what becomes of them at the end of each transaction.
+
+use crate::Result;
+use crate::session::{SessionTransaction, StatementContext};
+use crate::statements::write;
+use datafusion::sql::sqlparser::ast::OnCommit;
+use gingham_storage::TableName;
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::write::Transaction;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The TEMP tables of a session that change when a transaction ends, and whether they are dropped.
+#[derive(Debug, Default)]
+pub(crate) struct EndingTables(Mutex<Vec<(TableName, bool)>>);
+
+impl EndingTables {
+    fn all(&self) -> MutexGuard<'_, Vec<(TableName, bool)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there are any.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.all().is_empty()
+    }
+
+    fn set(&self, name: &TableName, drops: bool) {
+        let mut all = self.all();
+        all.retain(|(own, _)| own != name);
+        all.push((name.clone(), drops));
+    }
+
+    /// Those that are there.
+    fn of(&self, snapshot: &Snapshot) -> Vec<(TableName, bool)> {
+        self.all().iter().filter(|(name, _)| snapshot.has_table(name)).cloned().collect()
+    }
+}
+
+/// Notes what is to become of a TEMP table that was just made. Outside of a transaction, DROP comes at once.
+pub(crate) async fn note(context: &StatementContext, name: &TableName, on_commit: Option<OnCommit>) -> Result<()> {
+    let drops = match on_commit {
+        Some(OnCommit::Drop) => true,
+        Some(OnCommit::DeleteRows) => false,
+        Some(OnCommit::PreserveRows) | None => {
+            context.session.ending_tables.all().retain(|(own, _)| own != name);
+            return Ok(());
+        }
+    };
+    context.session.ending_tables.set(name, drops);
+    after_statement(context).await
+}
+
+fn end(transaction: &mut Transaction<'_>, tables: Vec<(TableName, bool)>) -> gingham_storage::Result<()> {
+    for (name, drops) in tables {
+        let Some(table) = transaction.base().definition(&name).map(|definition| definition.id) else { continue };
+        match drops {
+            true => transaction.drop_table(&name)?,
+            false => drop(transaction.truncate(table)?),
+        }
+    }
+    Ok(())
+}
+
+/// Does it at the end of a statement that is a transaction of its own.
+pub(crate) async fn after_statement(context: &StatementContext) -> Result<()> {
+    if context.transaction.is_some() || context.session.ending_tables.all().is_empty() {
+        return Ok(());
+    }
+    let Some(store) = context.session.existing_temp_store() else { return Ok(()) };
+    let snapshot = store.snapshot()?;
+    let mut tables = context.session.ending_tables.of(&snapshot);
+    tables.retain(|(name, drops)| *drops || !snapshot.tables.get(name).is_none_or(|table| table.rows() == 0));
+    if tables.is_empty() {
+        return Ok(());
+    }
+    write(context, &Arc::clone(store), move |transaction| Ok(end(transaction, tables)?)).await
+}
+
+/// Does it as the last part of a transaction. Blocks.
+pub(crate) fn before_commit(context: &StatementContext, transaction: &SessionTransaction) -> Result<()> {
+    let Some(store) = context.session.existing_temp_store() else { return Ok(()) };
+    if !transaction.has_turn(&context.session, store) {
+        return Ok(());
+    }
+    let tables = context.session.ending_tables.of(&*transaction.temp_snapshot(store)?);
+    if tables.is_empty() {
+        return Ok(());
+    }
+    transaction.write(&context.session, store, &context.write_options(), move |transaction| end(transaction, tables))
+}

@@ -1,0 +1,167 @@
+//! ALTER TABLE that writes all records anew, or has to look at them by a query first: as a transaction that has the write lock from the
+//! start, so that nobody changes the table meanwhile.
+
+use crate::session::{StatementContext, TargetTable, blocking};
+use crate::sql::quoted::quoted;
+use crate::statements::ddl::alter::{Change, plan};
+use crate::statements::ddl::identity::{self, ColumnSequence};
+use crate::statements::ddl::{alter_constraint, existing, objects, sequence};
+use crate::statements::dml::ingest::Ingest;
+use crate::statements::dml::pipeline;
+use crate::statements::{query_of, writable, write};
+use crate::{Error, Result};
+use datafusion::sql::sqlparser::ast::{AlterTableOperation, ObjectName};
+use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::store::Store;
+use gingham_storage::write::{Transaction, Verified, WrittenRows};
+use gingham_storage::{ColumnId, Generation, TableDefinition};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How records are written anew.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rewrite {
+    /// Expressions over the table as it was, of the columns that are not what they were.
+    pub(crate) values: BTreeMap<ColumnId, String>,
+}
+
+/// The savepoint before ALTER TABLE within a transaction: no statement can name it.
+const SAVEPOINT: &str = "\0ALTER TABLE";
+
+/// Runs the operations.
+pub(crate) async fn run(
+    context: &StatementContext,
+    name: &ObjectName,
+    operations: &[AlterTableOperation],
+) -> Result<()> {
+    let (name, operations) = (name.clone(), operations.to_vec());
+    let store = writable(context, &name, "ALTER TABLE")?.store;
+    with_turn(context, &store, |context| async move { attempt(&context, &name, &operations).await }).await
+}
+
+/// Does something that reads and writes with the write lock from the start: all of it or, when it fails, nothing.
+pub(crate) async fn with_turn<W>(
+    context: &StatementContext,
+    store: &Arc<Store>,
+    work: impl FnOnce(StatementContext) -> W,
+) -> Result<()>
+where
+    W: Future<Output = Result<()>> + Send,
+{
+    let Some(transaction) = context.transaction.clone() else {
+        let (context, transaction) = context.as_writer(store).await?;
+        work(context).await?;
+        return blocking(move || transaction.commit()).await;
+    };
+    let (own, cancel) = (Arc::clone(&transaction), context.cancel.clone());
+    blocking(move || own.savepoint(SAVEPOINT.to_owned(), &cancel)).await?;
+    let done = work(context.clone()).await;
+    let (failed, cancel) = (done.is_err(), context.cancel.clone());
+    let ended = blocking(move || {
+        if failed {
+            transaction.back_to(SAVEPOINT, &cancel)?;
+        }
+        transaction.release(SAVEPOINT, &cancel)
+    });
+    let ended = ended.await;
+    done.and(ended)
+}
+
+async fn attempt(context: &StatementContext, name: &ObjectName, operations: &[AlterTableOperation]) -> Result<()> {
+    let target = writable(context, name, "ALTER TABLE")?;
+    let snapshot = sequence::snapshot_of(context, &target.store);
+    let mut change = plan(context, &snapshot, &target, operations)?;
+    let mut made = Vec::new();
+    if !change.sequences.is_empty() {
+        let (sequences, mut after) = (std::mem::take(&mut change.sequences), change.after.clone());
+        (change.after, made) = write(context, &target.store, move |transaction| {
+            let made = ColumnSequence::make(&sequences, transaction, &mut after)?;
+            Ok((after, made))
+        })
+        .await?;
+    }
+    let verified = match change.rewrite {
+        Some(_) => Verified::default(),
+        None => alter_constraint::verify(context, &target, &change.after).await?,
+    };
+    let rows = match change.rewrite.take() {
+        Some(rewrite) => Some(read(context, &target, &change.after, &rewrite).await?),
+        None => None,
+    };
+    let (own, table, version) = (context.clone(), target.table.definition.id, target.table.version);
+    write(context, &target.store, move |transaction| {
+        let now = transaction.base().table_by_id(table).cloned();
+        let Some(now) = now.filter(|now| now.version == version) else {
+            return Err(Error::Conflict(
+                "the table was changed while its records were read; run ALTER TABLE again".into(),
+            ));
+        };
+        if rows.is_none() {
+            existing::check(&own, &now, &change.after)?;
+        }
+        let (id, after) = (change.after.id, change.after.clone());
+        put(transaction, change, Some((rows, verified)))?;
+        identity::give(transaction, id, &after, &made)
+    })
+    .await
+}
+
+/// Puts a changed definition in the place of the one before, with its records, when these were written anew.
+pub(crate) fn put(
+    transaction: &mut Transaction<'_>,
+    change: Change,
+    found: Option<(Option<WrittenRows>, Verified)>,
+) -> Result<()> {
+    let Change { after, dependents, .. } = change;
+    objects::drop_dependents(transaction, &dependents)?;
+    match found {
+        Some((Some(rows), _)) => Ok(transaction.rewrite_table(after, rows)?),
+        Some((None, verified)) => Ok(transaction.alter_table_knowing(after, &verified)?),
+        // CHECK and NOT NULL were asked of the records already.
+        None => {
+            let verified = Verified { not_null: true, ..Verified::default() };
+            Ok(transaction.alter_table_knowing(after, &verified)?)
+        }
+    }
+}
+
+/// Reads the records of a table as those of another definition, and writes them, for nobody to see yet.
+async fn read(
+    context: &StatementContext,
+    target: &TargetTable,
+    after: &TableDefinition,
+    rewrite: &Rewrite,
+) -> Result<WrittenRows> {
+    let before = &target.table.definition;
+    let mut given = Vec::new();
+    let mut items = Vec::new();
+    for column in &after.columns {
+        if matches!(column.generation, Some(Generation::Stored(_))) {
+            continue;
+        }
+        let old = before.column_by_id(column.id).map(|old| quoted(&old.name));
+        if let Some(value) = rewrite.values.get(&column.id).cloned().or(old) {
+            items.push(format!("{value} AS {}", quoted(&format!("column{}", given.len() + 1))));
+            given.push(column.name.clone());
+        }
+    }
+    if items.is_empty() {
+        return Err(Error::Unsupported(format!(
+            "ALTER TABLE of '{}' leaves none of its columns; create another table",
+            before.name
+        )));
+    }
+    let is_main = Arc::ptr_eq(&target.store, &context.session.engine.store);
+    let table = match is_main {
+        true => format!("{}.{}", quoted(&before.name.schema), quoted(&before.name.table)),
+        false => quoted(&before.name.table),
+    };
+    let query = query_of(&format!("SELECT {} FROM {table}", items.join(", ")))?;
+    let plan = context.bind(query, None).await?.plan;
+    let empty = Arc::new(TableSnapshot::empty(after.clone()));
+    let ingest = Ingest::new(context, &target.store, &empty, Some(&given))?;
+    ingest.converter().accept(plan.schema().as_arrow())?;
+    let plan = pipeline::sorted(plan, after, Some(&given))?;
+    let ingest = pipeline::fill(context, context.physical_plan(plan).await?, ingest).await?;
+    blocking(move || ingest.written()).await
+}
