@@ -92,7 +92,7 @@ const RULES: &[Rules] = &[
             "lab",
         ],
         upward: 3,
-        circles: 93,
+        circles: 104,
     },
     Rules { folder: "crates/lab/src/", layers: &[], upward: 0, circles: 27 },
 ];

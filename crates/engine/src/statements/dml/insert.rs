@@ -18,10 +18,17 @@ use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableAli
 use gingham_storage::{SqlState, TableDefinition};
 use std::sync::Arc;
 
+/// New records of a table, written but not yet visible, and what RETURNING answers.
+pub(crate) struct InsertedRows {
+    pub(crate) target: TargetTable,
+    pub(crate) ingest: Ingest,
+    pub(crate) returned: Option<Returned>,
+}
+
 /// What an INSERT has read.
 pub(crate) enum Inserting {
-    /// New records, written but not yet visible, and what RETURNING answers.
-    Rows { target: TargetTable, ingest: Ingest, returned: Option<Returned> },
+    /// Rows that are written.
+    Rows(Box<InsertedRows>),
     /// Rows that may meet others of the same keys.
     Upsert(Box<Upsert>),
 }
@@ -35,7 +42,8 @@ pub(crate) async fn run(
 ) -> Result<Outcome> {
     match read(context, statement, with, parameters.clone()).await? {
         Inserting::Upsert(upsert) => work::run(context, Work::Upsert(upsert), parameters).await,
-        Inserting::Rows { target, ingest, returned } => {
+        Inserting::Rows(rows) => {
+            let InsertedRows { target, ingest, returned } = *rows;
             let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
             Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
         }
@@ -92,7 +100,7 @@ pub(crate) async fn read(
         Some(returning) => Some(returning.rows(context, &target, ingest.kept(), Vec::new(), parameters).await?),
         None => None,
     };
-    Ok(Inserting::Rows { target, ingest, returned })
+    Ok(Inserting::Rows(Box::new(InsertedRows { target, ingest, returned })))
 }
 
 /// A query behind the WITH of the statement that it is a part of.

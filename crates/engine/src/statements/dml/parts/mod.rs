@@ -17,7 +17,7 @@ use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored::{apart, has_changes, refuse_ignored};
 use crate::sql::names::unsupported;
 use crate::statements::dml::change::{FoundRecords, New, Pending, Returned, needs_steps, write_all};
-use crate::statements::dml::insert::Inserting;
+use crate::statements::dml::insert::{InsertedRows, Inserting};
 use crate::statements::dml::work::Work;
 use crate::statements::dml::{change, insert, merge};
 use crate::statements::writable;
@@ -141,7 +141,8 @@ impl Found<'_> {
             Sql::Merge(merging) => Work::Merge(Box::new(merge::merging(merging, with)?)),
             Sql::Insert(inserting) => match insert::read(here, inserting, with, parameters.clone()).await? {
                 Inserting::Upsert(upsert) => Work::Upsert(upsert),
-                Inserting::Rows { target, ingest, returned } => {
+                Inserting::Rows(rows) => {
+                    let InsertedRows { target, ingest, returned } = *rows;
                     let written = blocking(move || ingest.written()).await?;
                     let records = written.rows;
                     let found = FoundRecords::of_new(here, &target, New::Rows(written), records, Vec::new())?;
