@@ -12,6 +12,7 @@
 //! | `trim(LEADING FROM a)` | `trim(LEADING ' ' FROM a)` |
 //! | `substring(a SIMILAR b ESCAPE c)` | `substring(a FROM b FOR c)` |
 //! | `(t).*`, `FROM ONLY t` | `t.*`, `FROM t` |
+//! | `FOR NO KEY UPDATE`, `FOR KEY SHARE` | `FOR UPDATE`, `FOR SHARE` |
 //! | `U&'…' UESCAPE '…'`, `N'…'` | the text |
 
 use crate::sql::infix::WITH_TIES;
@@ -103,8 +104,8 @@ fn may_begin(token: &Token) -> bool {
     match token {
         Token::NationalStringLiteral(_) | Token::Period => true,
         Token::Word(Word { value, quote_style: None, .. }) => {
-            const WORDS: [&str; 10] =
-                ["exclude", "only", "fetch", "table", "rows", "group", "trim", "similar", "u", "ties"];
+            const WORDS: [&str; 11] =
+                ["for", "exclude", "only", "fetch", "table", "rows", "group", "trim", "similar", "u", "ties"];
             WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         }
         _ => false,
@@ -160,6 +161,7 @@ impl Mending<'_> {
                     "trim" => self.trim(at),
                     "similar" => self.similar(at),
                     "only" => self.only(at),
+                    "for" => self.row_lock(at),
                     "u" => return self.unicode(at),
                     _ => {}
                 }
@@ -167,6 +169,15 @@ impl Mending<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which lock as FOR UPDATE and FOR SHARE do.
+    fn row_lock(&mut self, at: usize) {
+        if self.are(at + 1, &["no", "key", "update"]) {
+            self.remove(at + 1..at + 3);
+        } else if self.are(at + 1, &["key", "share"]) {
+            self.remove(at + 1..at + 2);
+        }
     }
 
     /// `EXCLUDE …` at the end of a frame.
