@@ -154,7 +154,7 @@ impl Error {
     /// ```
     /// let database = gingham::Database::in_memory()?;
     /// let (one, two) = (database.connect(), database.connect());
-    /// one.execute("CREATE TABLE t (n INT); BEGIN")?;
+    /// one.execute("CREATE TABLE t (n INT); BEGIN; SELECT n FROM t")?;
     /// two.execute("INSERT INTO t VALUES (1)")?;
     /// assert_eq!(one.execute("INSERT INTO t VALUES (2)").unwrap_err().sqlstate(), "40001");
     /// # Ok::<(), gingham::Error>(())

@@ -33,8 +33,6 @@ macro_rules! states {
 states! {
     /// All is well; a notice without a class of its own.
     SuccessfulCompletion = "00000",
-    /// A warning that has no class of its own.
-    Warning = "01000",
     /// The text is no statement.
     SyntaxError = "42601",
     /// A mistake in the statement that has no class of its own.

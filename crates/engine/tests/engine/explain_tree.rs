@@ -212,7 +212,7 @@ fn statements_without_a_plan_are_refused_by_name() {
         ("EXPLAIN CREATE TABLE t (a INT)", "EXPLAIN of CREATE TABLE is not supported"),
         ("EXPLAIN DROP TABLE t", "EXPLAIN of DROP TABLE is not supported"),
         ("EXPLAIN COPY t FROM STDIN", "EXPLAIN of COPY … is not supported"),
-        ("EXPLAIN ABORT", "ABORT is not supported; use ROLLBACK"),
+        ("EXPLAIN NOTIFY channel", "NOTIFY is not supported"),
         ("EXPLAIN FORMAT indent DELETE FROM t", "FORMAT text explains it"),
         ("EXPLAIN SELECT * FROM nowhere", "table 'nowhere' does not exist"),
         ("EXPLAIN ANALYZE SELECT 1 / 0", "division by zero"),

@@ -47,6 +47,7 @@ mod round_trips;
 #[path = "../../../../tests/support/rows.rs"]
 mod rows;
 mod scattered;
+mod session;
 mod shapes;
 mod shared;
 mod sorted;

@@ -103,8 +103,12 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("42P05", &["PREPARE p AS SELECT 1"]),
     ("26000", &["EXECUTE nosuch", "DEALLOCATE nosuch"]),
     ("3B001", &["BEGIN; SAVEPOINT one; ROLLBACK TO nosuch"]),
-    ("25001", &["BEGIN; BEGIN"]),
-    ("25P01", &["COMMIT", "ROLLBACK"]),
+    ("25001", &["BEGIN; SELECT a FROM t; SET TRANSACTION ISOLATION LEVEL READ COMMITTED"]),
+    ("25006", &["BEGIN READ ONLY; DELETE FROM t"]),
+    ("25P01", &["SAVEPOINT s", "DECLARE c CURSOR FOR SELECT 1", "LOCK TABLE t"]),
+    ("34000", &["FETCH nosuch", "CLOSE nosuch"]),
+    ("42P03", &["BEGIN; DECLARE c CURSOR FOR SELECT 1; DECLARE c CURSOR FOR SELECT 1"]),
+    ("55P02", &["SET server_version = '17'", "RESET transaction_isolation"]),
     (
         "21000",
         &[
@@ -248,7 +252,7 @@ const PREPARED: &str = "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(3), c INT C
     CREATE VIEW of_v AS SELECT a FROM v; PREPARE dated (DATE) AS SELECT $1";
 
 /// Codes of mistakes for which there is no statement in `MISTAKES`: tests below have files or folders for them, or calls of the API.
-const OTHERS: &[&str] = &["22021", "22P04", "55000", "58P02"];
+const OTHERS: &[&str] = &["00000", "22021", "22P04", "55000", "58P02"];
 
 #[test]
 fn mistakes_have_their_codes() {
@@ -356,7 +360,7 @@ fn errors_of_other_kinds_have_theirs() {
     let (one, two) = (database.connect(), database.connect());
     one.execute("CREATE TABLE t (n INT)").unwrap();
     let code = |result: gingham::Result<u64>| result.unwrap_err().sqlstate();
-    one.execute("BEGIN").unwrap();
+    one.execute("BEGIN; SELECT n FROM t").unwrap();
     two.execute("INSERT INTO t VALUES (1)").unwrap();
     assert_eq!(code(one.execute("INSERT INTO t VALUES (2)")), "40001");
     one.execute("ROLLBACK").unwrap();
