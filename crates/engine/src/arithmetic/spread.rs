@@ -30,16 +30,16 @@ pub(crate) fn exact_spreads() -> impl Iterator<Item = AggregateUDF> {
     ];
     native.into_iter().map(|(native, sample, root)| {
         let signature = Signature::user_defined(Volatility::Immutable);
-        AggregateUDF::new_from_impl(ExactSpread { native, signature, how: Kind { sample, root } })
+        AggregateUDF::new_from_impl(ExactSpread { native, signature, how: SpreadKind { sample, root } })
     })
 }
 
 /// What is computed of the sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Kind {
-    /// Of a sample: divided by one less than the number of values.
+struct SpreadKind {
+    /// The values are a sample: what they have in all is divided by one less than their number.
     sample: bool,
-    /// The root: a standard deviation.
+    /// The root is taken: a standard deviation.
     root: bool,
 }
 
@@ -48,7 +48,7 @@ struct Kind {
 struct ExactSpread {
     native: Arc<AggregateUDF>,
     signature: Signature,
-    how: Kind,
+    how: SpreadKind,
 }
 
 /// The digits behind the point of what is computed here; `None` for floats.
@@ -192,7 +192,7 @@ impl Sums {
     }
 
     /// The result; `None` is NULL.
-    fn spread(self, how: Kind, scale: i8) -> Option<f64> {
+    fn spread(self, how: SpreadKind, scale: i8) -> Option<f64> {
         let others = self.count.checked_sub(u64::from(how.sample)).filter(|others| *others > 0)?;
         let count = i256::from_i128(self.count.into());
         // The sum of the squared distances, times the number.
@@ -216,7 +216,7 @@ fn float(value: i256) -> f64 {
 /// The spread of numbers.
 #[derive(Debug)]
 struct Spread {
-    how: Kind,
+    how: SpreadKind,
     scale: i8,
     sums: Sums,
 }
@@ -263,7 +263,7 @@ impl Accumulator for Spread {
 /// The spread of the different values.
 #[derive(Debug)]
 struct DistinctSpread {
-    how: Kind,
+    how: SpreadKind,
     scale: i8,
     counted: Counted,
 }

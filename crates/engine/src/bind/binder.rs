@@ -34,7 +34,7 @@ pub(crate) enum Instead {
     Rows(Arc<dyn TableProvider>),
     /// Rows of the first table with the columns of others behind its own.
     Joined(Arc<dyn TableProvider>, Vec<Beside>),
-    /// The same of MERGE, where a `*` means the others' columns first.
+    /// Rows of MERGE's target with the columns of its source behind their own; a `*` means those of the source first.
     Merged(Arc<dyn TableProvider>, Vec<Beside>),
 }
 

@@ -2,11 +2,9 @@
 
 use crate::bind::binder::{Beside, Binder, Bound, Instead, MERGE_ACTION, QueryContext, TablesOf, With, column_of};
 use crate::bind::error;
-use crate::bind::functions::Shown;
 use crate::bind::items::has_wildcard;
 use crate::bind::mentioned::constraint;
 use crate::bind::row::ROWS;
-use crate::bind::sample::Sample;
 use crate::bind::scope::{FromRelation, Level, NameScope, Named, schema_name};
 use crate::bind::subquery::as_subquery;
 use crate::bind::tables::{KnownRelation, View, reference};
@@ -20,9 +18,9 @@ use datafusion::functions::string::expr_fn::rtrim;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, lit};
 use datafusion::sql::sqlparser::ast::{
-    JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor, TableWithJoins,
+    JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor, TableSampleKind, TableWithJoins,
 };
-use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::snapshot::{RECORD_IDS, TableSnapshot};
 use gingham_storage::{ColumnDefinition, LogicalType, SqlState, TableDefinition};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -42,6 +40,13 @@ pub(super) struct FromContext<'a> {
     pub(super) before: Option<&'a From>,
     /// Whether its columns may be meant without being named.
     pub(super) is_whole: bool,
+}
+
+/// How a function of FROM is shown: its alias, and whether its rows are numbered.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub(super) alias: Option<&'a TableAlias>,
+    pub(super) with_ordinality: bool,
 }
 
 impl From {
@@ -98,8 +103,7 @@ impl Binder<'_> {
                 Err(Error::Unsupported(format!("WITH ORDINALITY numbers the rows of a function, and {name} is none")))
             }
             TableFactor::Table { name, alias, args: None, sample, .. } => {
-                let sample = sample.as_ref().map(|sample| self.sample(sample, member)).transpose()?;
-                self.table(name, alias.as_ref(), sample, member)
+                self.table(name, alias.as_ref(), sample.as_ref(), member)
             }
             TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
                 Err(error::unsupported("TABLESAMPLE of what is no table"))
@@ -161,7 +165,7 @@ impl Binder<'_> {
         &mut self,
         name: &ObjectName,
         alias: Option<&TableAlias>,
-        sample: Option<Sample>,
+        sample: Option<&TableSampleKind>,
         member: FromContext<'_>,
     ) -> Result<From> {
         let reference = reference(name)?;
@@ -183,8 +187,7 @@ impl Binder<'_> {
         match member.place.tables.get().find(&reference).map_err(|error| located(error, name))?.clone() {
             KnownRelation::Table { table, is_temporary } => {
                 let name = alias.map_or_else(|| reference.table().to_owned(), |alias| fold(&alias.name));
-                let is_row =
-                    self.mentioned.has_bare(&name) && table.definition.columns.iter().all(|own| own.name != name);
+                let is_row = self.names_row(&name, &table.definition);
                 let is_whole = member.is_whole || is_row || alias.is_some_and(|alias| !alias.columns.is_empty());
                 let mut from = match sample {
                     None => self.scan(table, &reference, is_whole, None)?,
@@ -192,7 +195,7 @@ impl Binder<'_> {
                         let id = self.names.fresh("record id");
                         let table = Arc::new(table.with_record_ids(id.clone()));
                         let all = self.scan(table, &reference, is_whole, Some(&id))?;
-                        self.taken(all, &id, sample)?
+                        self.sampled(all, &id, sample, member)?
                     }
                 };
                 from.scope.relations[0].schema = schema_name(reference.schema(), is_temporary);
@@ -227,7 +230,14 @@ impl Binder<'_> {
         member: FromContext<'_>,
     ) -> Result<From> {
         let (mut from, tables): (From, &[Beside]) = match instead {
-            Instead::Table(table) => (self.scan(Arc::clone(table), reference, member.is_whole, None)?, &[]),
+            Instead::Table(table) => {
+                let name = alias.map_or_else(|| reference.table().to_owned(), |alias| fold(&alias.name));
+                let is_whole = member.is_whole || self.names_row(&name, &table.definition);
+                let mut from = self.scan(Arc::clone(table), reference, is_whole, None)?;
+                let ids = table.definition.column_by_id(RECORD_IDS);
+                from.scope.relations[0].ids = ids.map(|column| column.name.clone());
+                (from, &[])
+            }
             Instead::Rows(rows) => (self.rows_of(Arc::clone(rows), reference)?, &[]),
             Instead::Joined(rows, tables) | Instead::Merged(rows, tables) => {
                 (self.rows_of(Arc::clone(rows), reference)?, tables)
@@ -236,6 +246,7 @@ impl Binder<'_> {
         let first = &mut from.scope.relations[0];
         first.schema = schema_name(reference.schema(), false);
         first.is_bare = reference.schema().is_none();
+        first.is_changed = !matches!(instead, Instead::Table(_));
         let mut others = first.columns.split_off(first.columns.len() - tables.iter().map(Beside::width).sum::<usize>());
         from.scope.shown.clone_from(&first.columns);
         let mut from = aliased(from, alias)?;
@@ -255,6 +266,11 @@ impl Binder<'_> {
             from.scope.shown.rotate_left(own);
         }
         Ok(from)
+    }
+
+    /// Whether a statement may mean the row of a table of that name.
+    fn names_row(&self, name: &str, definition: &TableDefinition) -> bool {
+        self.mentioned.has_bare(name) && definition.columns.iter().all(|own| own.name != name)
     }
 
     /// Notes the tables beside the first one of a statement that changes records.

@@ -4,7 +4,7 @@
 use crate::bind::binder::{Binder, Bound, column_of};
 use crate::bind::error;
 use crate::bind::expression::NameContext;
-use crate::bind::from::{From, FromContext, aliased};
+use crate::bind::from::{From, FromContext, Shown, aliased};
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
 use crate::bind::typed::with_types;
@@ -17,25 +17,16 @@ use crate::temporal::SERIES;
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
 use datafusion::catalog::TableFunctionArgs;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, ScalarValue, TableReference};
 use datafusion::functions::core::expr_fn::{coalesce, greatest};
 use datafusion::functions_nested::expr_fn::{array_length, make_array};
 use datafusion::functions_window::row_number::row_number;
 use datafusion::logical_expr::expr::Unnest;
-use datafusion::logical_expr::{Expr as Planned, LogicalPlanBuilder, cast, lit};
-use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned, TableAlias,
-};
+use datafusion::logical_expr::{Expr as Planned, ExprSchemable, LogicalPlanBuilder, cast, lit};
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned};
 use gingham_storage::SqlState;
 use std::sync::Arc;
-
-/// How a function of FROM is shown: its alias, and whether its rows are numbered.
-#[derive(Clone, Copy)]
-pub(super) struct Shown<'a> {
-    pub(super) alias: Option<&'a TableAlias>,
-    pub(super) with_ordinality: bool,
-}
 
 /// What lists in FROM are elements of.
 struct Listed {
@@ -86,10 +77,11 @@ impl Binder<'_> {
         let is_series = SERIES_FUNCTIONS.contains(&function.as_str());
         let is_constant = !given.iter().any(|argument| looks_outside(argument) || has_parameter(argument));
         let is_table = self.state.table_functions().contains_key(&function);
-        if !is_table && !is_constant || !is_table && self.state.scalar_functions().contains_key(&function) {
+        if !is_table && (!is_constant || self.state.scalar_functions().contains_key(&function)) {
             return self.one_row(name, arguments, shown, member);
         }
-        if !is_constant {
+        let is_whole = |own: &Planned| own.get_type(&empty).is_ok_and(|own| own.is_integer() || own.is_null());
+        if !is_constant || is_series && !given.iter().all(is_whole) {
             return self.listed_rows(&function, given, shown);
         }
         // Functions take whole numbers of 64 bits, and NULL without a type.
@@ -103,10 +95,6 @@ impl Binder<'_> {
             })
         });
         let given = given.collect::<datafusion::error::Result<Vec<_>>>()?;
-        let is_whole = |own: &Planned| matches!(own, Planned::Literal(ScalarValue::Int64(_) | ScalarValue::Null, _));
-        if is_series && !given.iter().all(is_whole) {
-            return self.listed_rows(&function, given, shown);
-        }
         let Some(known) = self.state.table_functions().get(&function) else {
             let names = self.state.table_functions().keys().map(String::as_str);
             let mut names: Vec<&str> = names.collect();
@@ -301,30 +289,6 @@ fn valued(mut from: From, function: &str, shown: Shown<'_>) -> Result<From> {
         from.scope.shown.clone_from(&relation.columns);
     }
     aliased(from, shown.alias)
-}
-
-/// Calls of generate_series in an item of a select list, whose values are rows there. One that is the list which a function of lists
-/// takes stays a list.
-pub(super) fn in_rows(item: Planned) -> Result<Planned> {
-    let rows = item.transform_down(|part| {
-        Ok(match part {
-            Planned::ScalarFunction(call) if call.func.name() == SERIES => {
-                let unnest = Planned::Unnest(Unnest::new(Planned::ScalarFunction(call)));
-                Transformed::new(unnest, true, TreeNodeRecursion::Jump)
-            }
-            Planned::ScalarFunction(call) if takes_lists(call.func.name()) => {
-                Transformed::new(Planned::ScalarFunction(call), false, TreeNodeRecursion::Jump)
-            }
-            Planned::Unnest(unnest) => Transformed::new(Planned::Unnest(unnest), false, TreeNodeRecursion::Jump),
-            other => Transformed::no(other),
-        })
-    });
-    Ok(rows?.data)
-}
-
-fn takes_lists(function: &str) -> bool {
-    let is_named = ["array_", "list_"].iter().any(|start| function.starts_with(start));
-    is_named || ["cardinality", "flatten", "empty", "arrays_zip"].contains(&function)
 }
 
 /// Whether a value is known when the statement is run, and not when it is planned.

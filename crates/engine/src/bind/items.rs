@@ -4,9 +4,9 @@ use crate::Result;
 use crate::bind::binder::{Binder, TablesOf};
 use crate::bind::error;
 use crate::bind::expression::NameContext;
-use crate::bind::functions::in_rows;
 use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
+use crate::bind::unnest::in_rows;
 use crate::settings::ColumnNames;
 use crate::sql::headings::{Heading, NAMELESS, last_name};
 use crate::sql::names::{fold, is_without_case, meant};
@@ -60,7 +60,9 @@ impl Binder<'_> {
         for item in list {
             match item {
                 SelectItem::UnnamedExpr(text) | SelectItem::ExprWithAlias { expr: text, .. } => {
-                    let expression = in_rows(self.expression(text, around)?)?;
+                    let expression = self.expression(text, around)?;
+                    // A statement that changes records does not make several of one.
+                    let expression = if around.place.verb.is_empty() { in_rows(expression)? } else { expression };
                     let (mut name, other, has_alias) = self.called_item(item, around);
                     if let (false, Planned::Column(column)) = (has_alias, &expression)
                         && let Some(own) = around.scope.name_of(column)

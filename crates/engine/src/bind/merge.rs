@@ -97,7 +97,7 @@ fn unexpected() -> Error {
 }
 
 /// The joined rows: what names of each side mean, and which columns tell whether its row is there.
-struct Joined {
+struct JoinedSides {
     from: From,
     kind: JoinType,
     target: Option<NameScope>,
@@ -107,7 +107,7 @@ struct Joined {
     present: Option<Planned>,
 }
 
-impl Joined {
+impl JoinedSides {
     /// What a clause about a side may name.
     fn scope(&self, side: MergeSide) -> Result<NameScope> {
         let own = match side {
@@ -136,7 +136,7 @@ impl Joined {
     }
 }
 
-impl Joined {
+impl JoinedSides {
     /// Whether no clause takes some of the rows.
     fn leaves_rows(&self, clauses: &[MergeClauseShape]) -> bool {
         let of = |side| clauses.iter().filter(move |clause| clause.side == side);
@@ -228,7 +228,7 @@ impl Binder<'_> {
     }
 
     /// The target joined with the source, with all rows that a clause is about and no more than it takes.
-    fn merged_rows(&mut self, select: &Select, shape: &MergeShape, place: &QueryContext) -> Result<Joined> {
+    fn merged_rows(&mut self, select: &Select, shape: &MergeShape, place: &QueryContext) -> Result<JoinedSides> {
         let [tables] = select.from.as_slice() else { return Err(unexpected()) };
         let [join] = tables.joins.as_slice() else { return Err(unexpected()) };
         let JoinOperator::Inner(JoinConstraint::On(on)) = &join.join_operator else { return Err(unexpected()) };
@@ -241,7 +241,14 @@ impl Binder<'_> {
             once(&source.scope, &target.scope)?;
             let own = Some(source.scope.clone());
             let from = self.joined_on(source, target, JoinType::LeftAnti, on, place)?;
-            return Ok(Joined { from, kind: JoinType::LeftAnti, target: None, source: own, id: None, present: None });
+            return Ok(JoinedSides {
+                from,
+                kind: JoinType::LeftAnti,
+                target: None,
+                source: own,
+                id: None,
+                present: None,
+            });
         }
         let instead = Rc::from([Instead::Table(Arc::clone(&shape.target))]);
         let target = QueryContext { instead, ..place.clone() };
@@ -267,12 +274,12 @@ impl Binder<'_> {
         let id = Some(Planned::Column(id.ok_or_else(unexpected)?.column.clone()));
         let (own, others) = (Some(target.scope.clone()), Some(source.scope.clone()));
         let from = self.joined_on(target, source, kind, on, place)?;
-        Ok(Joined { from, kind, target: own, source: others.filter(|_| kind != JoinType::LeftAnti), id, present })
+        Ok(JoinedSides { from, kind, target: own, source: others.filter(|_| kind != JoinType::LeftAnti), id, present })
     }
 }
 
 /// The number of the clause that takes a row, the first whose condition holds; -1 where none does.
-fn chosen(joined: &Joined, clauses: &[MergeClauseShape], conditions: Vec<Option<Planned>>) -> Result<Planned> {
+fn chosen(joined: &JoinedSides, clauses: &[MergeClauseShape], conditions: Vec<Option<Planned>>) -> Result<Planned> {
     let mut all: Vec<(Option<Planned>, Planned)> = Vec::new();
     for side in [MergeSide::Both, MergeSide::Source, MergeSide::Target] {
         let own = || clauses.iter().zip(&conditions).enumerate().filter(|(_, (clause, _))| clause.side == side);

@@ -19,7 +19,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 /// What is asked of a sample.
-pub(super) struct Sample {
+struct AskedSample {
     by_blocks: bool,
     percent: Planned,
     /// `None` where each run may give others.
@@ -28,7 +28,7 @@ pub(super) struct Sample {
 
 impl Binder<'_> {
     /// Plans what TABLESAMPLE asks for.
-    pub(super) fn sample(&mut self, sample: &TableSampleKind, member: FromContext<'_>) -> Result<Sample> {
+    fn sample(&mut self, sample: &TableSampleKind, member: FromContext<'_>) -> Result<AskedSample> {
         let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) = sample;
         let TableSample { modifier, name, quantity, seed, bucket, offset } = &**sample;
         let by_blocks = match name {
@@ -74,7 +74,7 @@ impl Binder<'_> {
             None => None,
             Some(seed) => Some(self.number_of_sample(&Expr::Value(seed.value.clone()), member)?),
         };
-        Ok(Sample { by_blocks, percent, seed })
+        Ok(AskedSample { by_blocks, percent, seed })
     }
 
     fn number_of_sample(&mut self, value: &Expr, member: FromContext<'_>) -> Result<Planned> {
@@ -84,7 +84,14 @@ impl Binder<'_> {
     }
 
     /// The records of a scan that a sample takes. The column `id`, which has the records' ids, is not shown.
-    pub(super) fn taken(&mut self, from: From, id: &str, sample: Sample) -> Result<From> {
+    pub(super) fn sampled(
+        &mut self,
+        from: From,
+        id: &str,
+        sample: &TableSampleKind,
+        member: FromContext<'_>,
+    ) -> Result<From> {
+        let sample = self.sample(sample, member)?;
         let From { plan, mut scope } = from;
         let Some(relation) = scope.relations.first_mut() else {
             return Err(Error::Internal("a scan is a relation".into()));
@@ -94,7 +101,7 @@ impl Binder<'_> {
         relation.columns.retain(|own| own.name != id);
         relation.all.retain(|name| name != id);
         scope.shown.clone_from(&relation.columns);
-        let Sample { by_blocks, percent, seed } = sample;
+        let AskedSample { by_blocks, percent, seed } = sample;
         let function = sampled(by_blocks, seed.is_some());
         let seed = seed.unwrap_or_else(|| lit(RandomState::new().hash_one(0_u8) as f64));
         let id = cast(Planned::Column(found.clone()), DataType::Int64);

@@ -50,6 +50,10 @@ pub(super) struct FromRelation {
     pub(super) others: Vec<Named>,
     /// Whether it is a function of values: its row is the one column's value.
     pub(super) is_value: bool,
+    /// A column that the table itself has not: the ids of its records.
+    pub(super) ids: Option<String>,
+    /// Whether it stands for rows of a table that the statement changes: not all of its columns are there, and others are.
+    pub(super) is_changed: bool,
     /// A column that is NULL where an outer join has no row of it.
     pub(super) present: Option<Column>,
 }

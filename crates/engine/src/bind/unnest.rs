@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::bind::binder::{Binder, column_of};
+use crate::temporal::SERIES;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, UnnestOptions};
@@ -92,4 +93,28 @@ fn replaced(expression: Expr, unnests: &[Unnest], columns: &[Vec<Column>]) -> Re
         })
     })?;
     Ok(vec![replaced.data])
+}
+
+/// Calls of generate_series in an item of a select list, whose values are rows there. One that is the list which a function of lists
+/// takes stays a list.
+pub(super) fn in_rows(item: Expr) -> Result<Expr> {
+    let rows = item.transform_down(|part| {
+        Ok(match part {
+            Expr::ScalarFunction(call) if call.func.name() == SERIES => {
+                let unnest = Expr::Unnest(Unnest::new(Expr::ScalarFunction(call)));
+                Transformed::new(unnest, true, TreeNodeRecursion::Jump)
+            }
+            Expr::ScalarFunction(call) if takes_lists(call.func.name()) => {
+                Transformed::new(Expr::ScalarFunction(call), false, TreeNodeRecursion::Jump)
+            }
+            Expr::Unnest(unnest) => Transformed::new(Expr::Unnest(unnest), false, TreeNodeRecursion::Jump),
+            other => Transformed::no(other),
+        })
+    });
+    Ok(rows?.data)
+}
+
+fn takes_lists(function: &str) -> bool {
+    let is_named = ["array_", "list_"].iter().any(|start| function.starts_with(start));
+    is_named || ["cardinality", "flatten", "empty", "arrays_zip"].contains(&function)
 }

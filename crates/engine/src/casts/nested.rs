@@ -91,7 +91,7 @@ mod tests {
         let expected = [
             "[{d: infinity, t: -infinity, n: 1}]",
             "[]",
-            "[{d: 1970-01-01, t: 1970-01-01 00:00:00.000001, n: 2}, {d: , t: infinity, n: 3}]",
+            "[{d: 1970-01-01, t: 1970-01-01 00:00:00.000001, n: 2}, {d: NULL, t: infinity, n: 3}]",
         ];
         assert_eq!(texts, expected);
     }

@@ -346,7 +346,7 @@ mod tests {
     fn decimals_become_the_nearest_floats() {
         assert_eq!(float_of_decimal(28_288_697_201_043_678, 16), 2.8288697201043678);
         assert_eq!(float_of_decimal(1, 1), 0.1);
-        assert_eq!(float_of_decimal(-i128::MAX / 2, 38), -0.8507059173023461586);
+        assert_eq!(float_of_decimal(-i128::MAX / 2, 38), -0.850_705_917_302_346_1);
         assert_eq!(float_of_decimal(5, -3), 5000.0);
         assert_eq!(real_of_decimal(16_777_217, 7), 1.6777217);
         assert_eq!(real_of_decimal(1, 38), 1e-38);

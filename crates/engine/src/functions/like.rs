@@ -12,6 +12,11 @@ use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
+/// The function that gives a pattern of LIKE the backslash as its escape.
+pub(crate) const LIKE_ESCAPE: &str = "like_escape";
+/// The function that LIKE ANY of a list is.
+pub(crate) const LIKE_EACH: &str = "like_each";
+
 /// Whether a pattern's last backslash escapes nothing.
 pub(crate) fn ends_in_escape(pattern: &str) -> bool {
     pattern.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
@@ -79,7 +84,7 @@ pub(super) fn like_escape() -> Arc<ScalarUDF> {
         Some(other) => invalid!(UndefinedFunction, "a pattern of LIKE is a text, not {}", type_name(other)),
         None => Ok(vec![DataType::Utf8View; types.len()]),
     };
-    PureFunction::new(crate::functions::LIKE_ESCAPE, types, |_| Ok(DataType::Utf8View), compute).build()
+    PureFunction::new(LIKE_ESCAPE, types, |_| Ok(DataType::Utf8View), compute).build()
 }
 
 /// `like_each(text, patterns, how)`: whether a text is like any or all of a list's patterns; `how` is `NOT ILIKE ALL` and the like.
@@ -103,7 +108,7 @@ pub(super) fn like_each() -> Arc<ScalarUDF> {
         }
         _ => invalid!(UndefinedFunction, "LIKE ANY takes a text and a list"),
     };
-    PureFunction::new(crate::functions::LIKE_EACH, types, |_| Ok(DataType::Boolean), each).build()
+    PureFunction::new(LIKE_EACH, types, |_| Ok(DataType::Boolean), each).build()
 }
 
 fn each(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {

@@ -36,6 +36,9 @@ mod version;
 
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
 pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL, asks_catalog, started};
+pub(crate) use like::{LIKE_EACH, LIKE_ESCAPE};
+pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
+
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
 pub(crate) use quoting::quoted;
 pub use version::built_from;
@@ -51,14 +54,6 @@ pub(crate) const ORDERED_AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "fi
 /// The function that makes a regular expression of a pattern of SIMILAR TO.
 pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 
-/// The function that gives a pattern of LIKE the backslash as its escape.
-pub(crate) const LIKE_ESCAPE: &str = "like_escape";
-/// The function that LIKE ANY of a list is.
-pub(crate) const LIKE_EACH: &str = "like_each";
-/// The function that `substring(text FROM pattern)` is.
-pub(crate) const SUBSTRING_OF: &str = "substring_of";
-/// The function that `substring(text SIMILAR pattern ESCAPE escape)` is.
-pub(crate) const SUBSTRING_SIMILAR: &str = "substring_similar";
 /// Functions that stand for what has no name in SQL: nobody calls them.
 const INTERNAL: &[&str] = &[
     REGISTERED,

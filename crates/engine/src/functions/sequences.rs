@@ -1,7 +1,7 @@
 //! nextval, currval, lastval, setval and pg_get_serial_sequence. How they reach sequences stands among the statement's settings.
 
-use crate::session::{SequenceAccess, SequenceReference, Settings};
-use crate::sql::quoted::quoted;
+use crate::functions::quoting::quoted;
+use crate::settings::{SequenceReference, Sequences, Settings};
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, StringViewArray};
 use arrow::compute::cast;
@@ -49,7 +49,7 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
     ]
 }
 
-fn access(options: &ConfigOptions) -> Result<Arc<SequenceAccess>> {
+fn access(options: &ConfigOptions) -> Result<Arc<dyn Sequences>> {
     let settings = options.extensions.get::<Settings>();
     let access = settings.and_then(|settings| settings.sequences.clone());
     access.ok_or_else(|| Error::Unsupported("a sequence can't be asked here".into()))
@@ -80,7 +80,7 @@ impl Names {
 }
 
 impl SequenceFunction {
-    fn compute(&self, access: &SequenceAccess, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+    fn compute(&self, access: &dyn Sequences, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         if self.kind == Kind::Last {
             let last = access.last()?;
             return Ok(Arc::new(Int64Array::from(vec![last; rows])));
@@ -119,7 +119,7 @@ impl SequenceFunction {
 }
 
 fn set(
-    access: &SequenceAccess,
+    access: &dyn Sequences,
     reference: SequenceReference<'_>,
     values: Option<&ArrayRef>,
     called: Option<&ArrayRef>,
@@ -134,7 +134,7 @@ fn set(
     Ok(Some(values.value(row)))
 }
 
-fn of_columns(access: &SequenceAccess, tables: &ArrayRef, rest: &[ArrayRef]) -> Result<ArrayRef> {
+fn of_columns(access: &dyn Sequences, tables: &ArrayRef, rest: &[ArrayRef]) -> Result<ArrayRef> {
     let Some(columns) = rest.first() else {
         return Err(Error::Internal("pg_get_serial_sequence without a column".into()));
     };
@@ -172,6 +172,6 @@ impl ScalarUDFImpl for SequenceFunction {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         let access = access(&args.config_options)?;
-        Ok(ColumnarValue::Array(self.compute(&access, &args.args, args.number_rows)?))
+        Ok(ColumnarValue::Array(self.compute(access.as_ref(), &args.args, args.number_rows)?))
     }
 }

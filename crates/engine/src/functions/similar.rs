@@ -36,19 +36,19 @@ fn expression(pattern: &str, escape: &str) -> Result<String> {
     if more.is_some() {
         return invalid!(InvalidEscapeSequence, "SIMILAR TO '{pattern}': the escape must be one character or none");
     }
-    Ok(format!("(?s)^(?:{})$", part(pattern, escape, pattern, Part::Whole)?))
+    Ok(format!("(?s)^(?:{})$", part(pattern, escape, pattern, PatternPart::Whole)?))
 }
 
 /// How much a part of a pattern takes where it may take more or less.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Part {
+pub(super) enum PatternPart {
     Whole,
     /// As little as it can.
     Shortest,
 }
 
 /// The regular expression of a part of `pattern`.
-pub(super) fn part(text: &str, escape: Option<char>, pattern: &str, kind: Part) -> Result<String> {
+pub(super) fn part(text: &str, escape: Option<char>, pattern: &str, kind: PatternPart) -> Result<String> {
     let mut written = String::new();
     let mut letters = text.chars();
     let mut in_class = false;
@@ -82,7 +82,7 @@ pub(super) fn part(text: &str, escape: Option<char>, pattern: &str, kind: Part) 
             '.' | '^' | '$' => literal(letter, &mut written),
             letter => written.push(letter),
         }
-        if kind == Part::Shortest && !in_class && matches!(letter, '%' | '*' | '+' | '?' | '}') {
+        if kind == PatternPart::Shortest && !in_class && matches!(letter, '%' | '*' | '+' | '?' | '}') {
             written.push('?');
         }
     }

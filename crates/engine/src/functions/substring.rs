@@ -4,8 +4,7 @@
 use crate::error::invalid;
 use crate::functions::function::PureFunction;
 use crate::functions::regular::{compiled, written};
-use crate::functions::similar::{Part, part};
-use crate::functions::{SUBSTRING_OF, SUBSTRING_SIMILAR};
+use crate::functions::similar::{PatternPart, part};
 use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::compute::cast;
@@ -14,6 +13,11 @@ use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use regex::Regex;
 use std::sync::Arc;
+
+/// The function that `substring(text FROM pattern)` is.
+pub(crate) const SUBSTRING_OF: &str = "substring_of";
+/// The function that `substring(text SIMILAR pattern ESCAPE escape)` is.
+pub(crate) const SUBSTRING_SIMILAR: &str = "substring_similar";
 
 /// `substring_of(text, pattern)`.
 pub(super) fn substring_of() -> Arc<ScalarUDF> {
@@ -89,15 +93,15 @@ fn parted(pattern: &str, escape: &str) -> Result<String> {
             }
         }
     }
-    let written = |at: usize, kind: Part| part(&parts[at], letter, pattern, kind);
+    let written = |at: usize, kind: PatternPart| part(&parts[at], letter, pattern, kind);
     match parts.len() {
-        1 => Ok(format!("(?s)^(?:{})$", written(0, Part::Whole)?)),
-        2 => Ok(format!("(?s)^(?:{})({})$", written(0, Part::Shortest)?, written(1, Part::Whole)?)),
+        1 => Ok(format!("(?s)^(?:{})$", written(0, PatternPart::Whole)?)),
+        2 => Ok(format!("(?s)^(?:{})({})$", written(0, PatternPart::Shortest)?, written(1, PatternPart::Whole)?)),
         3 => Ok(format!(
             "(?s)^(?:{})({})(?:{})$",
-            written(0, Part::Shortest)?,
-            written(1, Part::Whole)?,
-            written(2, Part::Whole)?
+            written(0, PatternPart::Shortest)?,
+            written(1, PatternPart::Whole)?,
+            written(2, PatternPart::Whole)?
         )),
         _ => invalid!(
             InvalidUseOfEscapeCharacter,
@@ -121,7 +125,7 @@ mod tests {
             ("abcdefg", "a*#\"%#\"g*", Some("abcdefg")),
             ("abcdefg", "a|b#\"%#\"g", Some("bcdef")),
             ("abcdefg", "a#\"%#\"x|g", Some("bcdef")),
-            ("abcdefg", "a#\"%|ab#\"g", None),
+            ("abcdefg", "a#\"%|ab#\"g", Some("bcdef")),
         ] {
             let groups = Regex::new(&parted(pattern, "#").unwrap()).unwrap();
             let found = groups.captures(text).and_then(|groups| groups.get(1)).map(|part| part.as_str());

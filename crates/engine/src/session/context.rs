@@ -277,7 +277,7 @@ impl StatementContext {
     fn without_sequences(&self) -> SessionState {
         let mut state = (*self.state).clone();
         let settings = self.settings();
-        let sequences = settings.sequences.as_ref().map(|access| Arc::new(access.planned()));
+        let sequences = settings.sequences.as_ref().map(|access| access.planned());
         state.config_mut().options_mut().extensions.insert(Settings { sequences, ..settings });
         let start = state.execution_props().query_execution_start_time;
         state.mark_start_execution();

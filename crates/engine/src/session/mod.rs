@@ -63,7 +63,7 @@ pub use notices::{Notice, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Beginning, Started, finished, finished_change, start, start_in, start_kept};
-pub(crate) use sequences::{SequenceAccess, SequenceReference, SequenceValues, names_in};
+pub(crate) use sequences::{SequenceAccess, SequenceValues, names_in};
 pub(crate) use settings::{GivenBack, SettingChange, SettingChanges, ShownSetting};
 pub(crate) use state::BARE_NAMES;
 pub use statement_tables::StatementTables;

@@ -2,6 +2,7 @@
 //! transaction, of that.
 
 use crate::session::{Session, StatementContext, Use, read_only};
+use crate::settings::{SequenceReference, Sequences};
 use crate::sql::dialect::Gingham;
 use crate::sql::names::fold;
 use crate::{Error, Result};
@@ -29,6 +30,11 @@ struct Got {
 }
 
 impl SequenceValues {
+    /// Forgets them all.
+    pub(crate) fn forget(&self) {
+        *self.got() = Got::default();
+    }
+
     fn got(&self) -> MutexGuard<'_, Got> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -49,15 +55,6 @@ pub(crate) struct FoundSequence {
     pub(crate) record: Arc<SequenceRecord>,
 }
 
-/// How a function names a sequence.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum SequenceReference<'t> {
-    /// As SQL writes a name.
-    Text(&'t str),
-    /// By its number.
-    Number(i64),
-}
-
 /// The names in a text, as an SQL name is written.
 pub(crate) fn names_in(text: &str) -> Result<Vec<String>> {
     let wrong = || Error::invalid(SqlState::InvalidName, format!("'{text}' is no name, as SQL writes one"));
@@ -73,11 +70,6 @@ impl SequenceAccess {
     pub(super) fn new(session: &Arc<Session>, transaction: Option<&Arc<Use>>, options: WriteOptions) -> Self {
         let transaction = transaction.map(Arc::downgrade);
         Self { session: Arc::downgrade(session), transaction, options, planned_only: false }
-    }
-
-    /// This access for a statement that is not run.
-    pub(super) fn planned(&self) -> Self {
-        Self { planned_only: true, ..self.clone() }
     }
 
     fn session(&self) -> Result<Arc<Session>> {
@@ -148,8 +140,31 @@ impl SequenceAccess {
         })
     }
 
-    /// The next values of a sequence, as many as `wanted`. May block.
-    pub(crate) fn next(&self, reference: SequenceReference<'_>, wanted: usize) -> Result<Vec<i64>> {
+    /// Does `work` as part of the statement's transaction, when that has the turn to write, or else as a transaction of its own.
+    fn write<R: Send + 'static>(
+        &self,
+        store: &Arc<Store>,
+        work: impl FnOnce(&mut Transaction<'_>) -> gingham_storage::Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let session = self.session()?;
+        if Arc::ptr_eq(store, &session.engine.store) && session.is_read_only() {
+            return Err(read_only("nextval or setval"));
+        }
+        // One that has not written yet has no turn to write, and would keep others from it for a number.
+        let open = self.open().filter(|open| open.has_turn(&session, store));
+        waiting(|| match open {
+            Some(open) => open.write(&session, store, &self.options, work),
+            None => Ok(store.submit(&self.options, work)?),
+        })
+    }
+}
+
+impl Sequences for SequenceAccess {
+    fn planned(&self) -> Arc<dyn Sequences> {
+        Arc::new(Self { planned_only: true, ..self.clone() })
+    }
+
+    fn next(&self, reference: SequenceReference<'_>, wanted: usize) -> Result<Vec<i64>> {
         if wanted == 0 || self.planned_only {
             return Ok(vec![0; wanted]);
         }
@@ -168,8 +183,7 @@ impl SequenceAccess {
         Ok(values)
     }
 
-    /// setval: `last` was given, or is the next value unless `called`.
-    pub(crate) fn set(&self, reference: SequenceReference<'_>, last: i64, called: bool) -> Result<()> {
+    fn set(&self, reference: SequenceReference<'_>, last: i64, called: bool) -> Result<()> {
         let FoundSequence { store, record } = self.find(reference)?;
         let definition = &record.definition;
         if !(definition.least..=definition.most).contains(&last) {
@@ -192,8 +206,7 @@ impl SequenceAccess {
         Ok(())
     }
 
-    /// currval: the last value that the session got of a sequence.
-    pub(crate) fn current(&self, reference: SequenceReference<'_>) -> Result<i64> {
+    fn current(&self, reference: SequenceReference<'_>) -> Result<i64> {
         let record = self.find(reference)?.record;
         let got = self.session()?.sequence_values.got().values.get(&record.definition.number).copied();
         got.ok_or_else(|| {
@@ -205,8 +218,7 @@ impl SequenceAccess {
         })
     }
 
-    /// lastval: the last value that the session got of any sequence that is still there.
-    pub(crate) fn last(&self) -> Result<i64> {
+    fn last(&self) -> Result<i64> {
         let session = self.session()?;
         let got = session.sequence_values.got();
         let last = got.last.and_then(|number| Some((number, got.values.get(&number).copied()?)));
@@ -223,8 +235,7 @@ impl SequenceAccess {
         })
     }
 
-    /// pg_get_serial_sequence: the sequence that a column owns, as SQL writes its name.
-    pub(crate) fn of_column(&self, table: &str, column: &str) -> Result<Option<TableName>> {
+    fn of_column(&self, table: &str, column: &str) -> Result<Option<TableName>> {
         let session = self.session()?;
         let mut parts = names_in(table)?;
         let name = parts.pop().unwrap_or_default();
@@ -242,24 +253,6 @@ impl SequenceAccess {
             return Ok(snapshot.sequences.values().find(owned).map(|record| record.definition.name.clone()));
         }
         Err(Error::invalid(SqlState::UndefinedTable, format!("table '{full}' does not exist")))
-    }
-
-    /// Does `work` as part of the statement's transaction, when that has the turn to write, or else as a transaction of its own.
-    fn write<R: Send + 'static>(
-        &self,
-        store: &Arc<Store>,
-        work: impl FnOnce(&mut Transaction<'_>) -> gingham_storage::Result<R> + Send + 'static,
-    ) -> Result<R> {
-        let session = self.session()?;
-        if Arc::ptr_eq(store, &session.engine.store) && session.is_read_only() {
-            return Err(read_only("nextval or setval"));
-        }
-        // One that has not written yet has no turn to write, and would keep others from it for a number.
-        let open = self.open().filter(|open| open.has_turn(&session, store));
-        waiting(|| match open {
-            Some(open) => open.write(&session, store, &self.options, work),
-            None => Ok(store.submit(&self.options, work)?),
-        })
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `isolation` | what a transaction sees of others |
 //! | `parse` | values as they are written, and what they mean |
 //! | `durations` | lengths of time |
+//! | `sequences` | how functions reach sequences |
 //! | `notes` | what is noted of a statement's plans |
 
 mod client;
@@ -13,14 +14,15 @@ mod durations;
 mod isolation;
 mod notes;
 mod parse;
+mod sequences;
 
 pub(crate) use client::{ClientSettings, KNOWN, Kind, KnownSetting, WITHOUT_EFFECT, checked, known};
 pub(crate) use isolation::{IsolationLevel, TransactionModes};
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 pub(crate) use parse::switch;
+pub(crate) use sequences::{SequenceReference, Sequences};
 
 use crate::postgres::CatalogNames;
-use crate::session::SequenceAccess;
 use crate::settings::parse::{
     parse_bytes, parse_column_names, parse_delta_rows, parse_durability, parse_execution, parse_explain_width,
     parse_io, parse_io_depth, parse_io_unit, parse_isa, parse_machine, parse_show_code, parse_switch, parse_threads,
@@ -102,7 +104,7 @@ pub(crate) struct Settings {
     /// The operators that the statement's plans leave to DataFusion; no setting.
     pub(crate) fallbacks: Arc<PlanFallbacks>,
     /// How the statement's functions reach sequences; no setting.
-    pub(crate) sequences: Option<Arc<SequenceAccess>>,
+    pub(crate) sequences: Option<Arc<dyn Sequences>>,
 }
 
 /// The machine that plans and choices about pipelines go by.

@@ -86,7 +86,7 @@ fn is_query(expression: &Expr) -> bool {
 }
 
 /// The elements of an array that is written out, at least one and none of them an array.
-fn written_out(expression: &Expr) -> Result<Option<Vec<Expr>>> {
+pub(super) fn written_out(expression: &Expr) -> Result<Option<Vec<Expr>>> {
     match expression {
         Expr::Nested(inner) => written_out(inner),
         Expr::Array(array) if !array.elem.is_empty() && !array.elem.iter().any(|own| matches!(own, Expr::Array(_))) => {

@@ -11,7 +11,8 @@
 //! | `GROUP BY DISTINCT a` | `GROUP BY "(distinct)"(), a` |
 //! | `trim(LEADING FROM a)` | `trim(LEADING ' ' FROM a)` |
 //! | `substring(a SIMILAR b ESCAPE c)` | `substring(a FROM b FOR c)` |
-//! | `(t).*` | `t.*` |
+//! | `(t).*`, `FROM ONLY t` | `t.*`, `FROM t` |
+//! | `FOR NO KEY UPDATE`, `FOR KEY SHARE` | `FOR UPDATE`, `FOR SHARE` |
 //! | `U&'…' UESCAPE '…'`, `N'…'` | the text |
 
 use crate::sql::infix::WITH_TIES;
@@ -35,7 +36,7 @@ struct Mending<'t> {
     tokens: &'t [TokenWithSpan],
     /// Positions of those that mean something.
     words: Vec<usize>,
-    edits: Vec<(usize, Edit)>,
+    edits: Vec<(usize, TokenEdit)>,
 }
 
 /// Whether a script has a FETCH … WITH TIES.
@@ -52,13 +53,13 @@ impl Ties {
 
     /// Says it in the statement's queries, where it is an operator behind the limit.
     pub(crate) fn put(&self, tree: &mut impl SyntaxTree) -> Result<()> {
-        if self.0 { tree.walk(&mut Saying) } else { Ok(()) }
+        if self.0 { tree.walk(&mut SayingTies) } else { Ok(()) }
     }
 }
 
-struct Saying;
+struct SayingTies;
 
-impl Visit for Saying {
+impl Visit for SayingTies {
     fn query(&mut self, query: &mut Query) -> Result<()> {
         let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause else { return Ok(()) };
         let Some(Expr::BinaryOp { left, op: BinaryOperator::Custom(operator), .. }) = limit else { return Ok(()) };
@@ -74,7 +75,7 @@ impl Visit for Saying {
 }
 
 /// What becomes of a token.
-enum Edit {
+enum TokenEdit {
     Before(Vec<Token>),
     Instead(Vec<Token>),
     Behind(Vec<Token>),
@@ -103,7 +104,8 @@ fn may_begin(token: &Token) -> bool {
     match token {
         Token::NationalStringLiteral(_) | Token::Period => true,
         Token::Word(Word { value, quote_style: None, .. }) => {
-            const WORDS: [&str; 9] = ["exclude", "fetch", "table", "rows", "group", "trim", "similar", "u", "ties"];
+            const WORDS: [&str; 11] =
+                ["for", "exclude", "only", "fetch", "table", "rows", "group", "trim", "similar", "u", "ties"];
             WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         }
         _ => false,
@@ -131,13 +133,13 @@ impl Mending<'_> {
         self.token(at) == Some(token)
     }
 
-    fn edit(&mut self, at: usize, edit: Edit) {
+    fn edit(&mut self, at: usize, edit: TokenEdit) {
         self.edits.push((self.words[at], edit));
     }
 
     fn remove(&mut self, places: std::ops::Range<usize>) {
         for at in places {
-            self.edit(at, Edit::Instead(Vec::new()));
+            self.edit(at, TokenEdit::Instead(Vec::new()));
         }
     }
 
@@ -145,7 +147,7 @@ impl Mending<'_> {
         match self.token(at) {
             Some(Token::NationalStringLiteral(text)) => {
                 let text = Token::SingleQuotedString(text.clone());
-                self.edit(at, Edit::Instead(vec![text]));
+                self.edit(at, TokenEdit::Instead(vec![text]));
             }
             Some(Token::LParen) => self.star_of_row(at),
             Some(Token::Word(Word { value, quote_style: None, .. })) => {
@@ -158,6 +160,8 @@ impl Mending<'_> {
                     "group" => self.sets(at),
                     "trim" => self.trim(at),
                     "similar" => self.similar(at),
+                    "only" => self.only(at),
+                    "for" => self.row_lock(at),
                     "u" => return self.unicode(at),
                     _ => {}
                 }
@@ -165,6 +169,15 @@ impl Mending<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which lock as FOR UPDATE and FOR SHARE do.
+    fn row_lock(&mut self, at: usize) {
+        if self.are(at + 1, &["no", "key", "update"]) {
+            self.remove(at + 1..at + 3);
+        } else if self.are(at + 1, &["key", "share"]) {
+            self.remove(at + 1..at + 2);
+        }
     }
 
     /// `EXCLUDE …` at the end of a frame.
@@ -189,10 +202,10 @@ impl Mending<'_> {
         }
         self.unnamed(at - 2);
         if matches!(self.token(at - 2), Some(Token::SingleQuotedString(_))) {
-            self.edit(at - 2, Edit::Before(vec![Token::LParen]));
-            self.edit(at - 2, Edit::Behind(vec![Token::RParen]));
+            self.edit(at - 2, TokenEdit::Before(vec![Token::LParen]));
+            self.edit(at - 2, TokenEdit::Behind(vec![Token::RParen]));
         }
-        self.edit(end - 1, Edit::Behind(vec![blank(), word("NULL"), blank(), word("FOLLOWING")]));
+        self.edit(end - 1, TokenEdit::Behind(vec![blank(), word("NULL"), blank(), word("FOLLOWING")]));
     }
 
     /// CURRENT and UNBOUNDED before an operator: names, as the parser sees it.
@@ -201,7 +214,7 @@ impl Mending<'_> {
             && ["current", "unbounded"].iter().any(|known| value.eq_ignore_ascii_case(known))
         {
             let name = Word { value: value.clone(), quote_style: None, keyword: Keyword::NoKeyword };
-            self.edit(at, Edit::Instead(vec![Token::Word(name)]));
+            self.edit(at, TokenEdit::Instead(vec![Token::Word(name)]));
         }
     }
 
@@ -216,9 +229,9 @@ impl Mending<'_> {
         if !with_ties && !self.is(rows + 1, "only") {
             return;
         }
-        self.edit(at, Edit::Instead(vec![word("LIMIT")]));
+        self.edit(at, TokenEdit::Instead(vec![word("LIMIT")]));
         let number = if rows == at + 2 { vec![Token::Number("1".into(), false)] } else { Vec::new() };
-        self.edit(at + 1, Edit::Instead(number));
+        self.edit(at + 1, TokenEdit::Instead(number));
         if !with_ties {
             self.remove(rows..rows + 2);
         }
@@ -253,7 +266,7 @@ impl Mending<'_> {
             return;
         }
         let list = vec![word("SELECT"), blank(), Token::Mul, blank(), word("FROM")];
-        self.edit(at, Edit::Instead(list));
+        self.edit(at, TokenEdit::Instead(list));
         if name > at + 1 {
             self.remove(at + 1..name);
         }
@@ -278,6 +291,9 @@ impl Mending<'_> {
 
     /// Whether a name is that of the table in INSERT INTO.
     fn is_target(&self, mut at: usize) -> bool {
+        if self.is_any(at, &["temp", "temporary", "unlogged", "local", "global"]) {
+            return false; // SELECT … INTO TEMPORARY TABLE t
+        }
         while at >= 2 && self.is_token(at - 1, &Token::Period) {
             at -= 2;
         }
@@ -286,7 +302,7 @@ impl Mending<'_> {
 
     fn rows_from(&mut self, at: usize) {
         if self.is(at + 1, "from") && self.is_token(at + 2, &Token::LParen) {
-            self.edit(at, Edit::Instead(vec![Token::make_word(ROWS_FROM, Some('"'))]));
+            self.edit(at, TokenEdit::Instead(vec![Token::make_word(ROWS_FROM, Some('"'))]));
             self.remove(at + 1..at + 2);
         }
     }
@@ -298,7 +314,7 @@ impl Mending<'_> {
         }
         if self.is(at + 2, "distinct") {
             let marker = Token::make_word(DISTINCT_SETS, Some('"'));
-            self.edit(at + 2, Edit::Instead(vec![marker, Token::LParen, Token::RParen, Token::Comma]));
+            self.edit(at + 2, TokenEdit::Instead(vec![marker, Token::LParen, Token::RParen, Token::Comma]));
         } else if self.is(at + 2, "all") {
             let ends = [
                 "having",
@@ -312,6 +328,7 @@ impl Mending<'_> {
                 "intersect",
                 "except",
                 "for",
+                "with",
             ];
             let is_alone = match self.token(at + 3) {
                 None | Some(Token::RParen | Token::SemiColon | Token::EOF) => true,
@@ -320,6 +337,14 @@ impl Mending<'_> {
             if !is_alone {
                 self.remove(at + 2..at + 3);
             }
+        }
+    }
+
+    /// `FROM ONLY t`: no table has others below it.
+    fn only(&mut self, at: usize) {
+        let is_before_table = at > 0 && self.is_any(at - 1, &["from", "join", "update"]);
+        if is_before_table && matches!(self.token(at + 1), Some(Token::Word(_))) {
+            self.remove(at..at + 1);
         }
     }
 
@@ -335,7 +360,7 @@ impl Mending<'_> {
         }
         let mut text = if side { Vec::new() } else { vec![word("BOTH"), blank()] };
         text.extend([Token::SingleQuotedString(" ".into()), blank()]);
-        self.edit(from, Edit::Before(text));
+        self.edit(from, TokenEdit::Before(text));
     }
 
     /// `substring(a SIMILAR b ESCAPE c)`.
@@ -351,8 +376,8 @@ impl Mending<'_> {
                 Some(Token::RParen) => open -= 1,
                 Some(Token::SemiColon) | None => return,
                 _ if open == 0 && self.is(later, "escape") => {
-                    self.edit(at, Edit::Instead(vec![word("FROM")]));
-                    self.edit(later, Edit::Instead(vec![word("FOR")]));
+                    self.edit(at, TokenEdit::Instead(vec![word("FROM")]));
+                    self.edit(later, TokenEdit::Instead(vec![word("FOR")]));
                     return;
                 }
                 _ => {}
@@ -396,7 +421,7 @@ impl Mending<'_> {
             }
             _ => return Ok(()),
         };
-        self.edit(at, Edit::Instead(vec![token]));
+        self.edit(at, TokenEdit::Instead(vec![token]));
         self.remove(at + 1..at + 3);
         if escape.is_some() {
             self.remove(at + 3..at + 5);
@@ -439,7 +464,7 @@ fn blank() -> Token {
     Token::Whitespace(Whitespace::Space)
 }
 
-fn apply(tokens: &mut Vec<TokenWithSpan>, mut edits: Vec<(usize, Edit)>) {
+fn apply(tokens: &mut Vec<TokenWithSpan>, mut edits: Vec<(usize, TokenEdit)>) {
     edits.sort_by_key(|(place, _)| *place);
     let mut edits = edits.into_iter().peekable();
     let before = std::mem::take(tokens);
@@ -448,9 +473,9 @@ fn apply(tokens: &mut Vec<TokenWithSpan>, mut edits: Vec<(usize, Edit)>) {
         let (mut first, mut own, mut behind) = (Vec::new(), vec![token.token], Vec::new());
         while let Some((_, edit)) = edits.next_if(|(place, _)| *place == at) {
             match edit {
-                Edit::Before(more) => first.extend(more),
-                Edit::Instead(other) => own = other,
-                Edit::Behind(more) => behind.extend(more),
+                TokenEdit::Before(more) => first.extend(more),
+                TokenEdit::Instead(other) => own = other,
+                TokenEdit::Behind(more) => behind.extend(more),
             }
         }
         let all = first.into_iter().chain(own).chain(behind);
@@ -476,7 +501,7 @@ mod tests {
             ("SELECT trim(FROM a), trim(LEADING FROM a)", "SELECT TRIM(BOTH ' ' FROM a), TRIM(LEADING ' ' FROM a)"),
             ("SELECT substring(a SIMILAR b ESCAPE '#')", "SELECT SUBSTRING(a FROM b FOR '#')"),
             ("SELECT U&'d!0061t\\' UESCAPE '!', N'x', U&'\\D83D\\DE00'", "SELECT 'dat\\', 'x', '\u{1F600}'"),
-            ("SELECT (t).*, (t).a FROM t", "SELECT t.*, (t).a FROM t"),
+            ("SELECT (t).*, (t).a FROM ONLY t", "SELECT t.*, (t).a FROM t"),
             ("SELECT 1 BETWEEN SYMMETRIC 3 AND 0", "SELECT 1 BETWEEN SYMMETRIC 3 AND 0"),
             ("SELECT a NOT ILIKE ALL (ARRAY['x'])", "SELECT a NOT ILIKE ALL(ARRAY['x'])"),
             ("SELECT a LIKE ANY (SELECT b FROM t)", "SELECT a LIKE ANY(SELECT b FROM t)"),

@@ -119,8 +119,7 @@ impl Dialect for Gingham {
     /// weaker than a sum and tighter than BETWEEN, IN and LIKE, which bind tighter than comparisons.
     fn prec_value(&self, precedence: Precedence) -> u8 {
         match precedence {
-            Precedence::Like => 22,
-            Precedence::Between => 22,
+            Precedence::Like | Precedence::Between => infix::LIKE,
             Precedence::Pipe | Precedence::Ampersand | Precedence::Caret | Precedence::Xor => OTHER,
             other => GenericDialect.prec_value(other),
         }

@@ -2,6 +2,7 @@
 //! substrings by patterns.
 
 use crate::functions::{LIKE_EACH, LIKE_ESCAPE, SIMILAR_PATTERN, SUBSTRING_OF, SUBSTRING_SIMILAR, like};
+use crate::sql::arrays::written_out;
 use crate::sql::infix::SYMMETRIC;
 use crate::sql::operators::{call, take};
 use crate::temporal::OVERLAPS;
@@ -37,11 +38,15 @@ pub(super) fn write_out(expression: &mut Expr) -> Result<()> {
             let either = Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::Or, right }));
             *expression = if *negated { not(either) } else { either };
         }
-        Expr::AnyOp { left, compare_op: BinaryOperator::Custom(operator), right, .. } if !is_query(right) => {
-            *expression = like_each(take(left), operator, take(right), false);
+        Expr::AnyOp { left, compare_op, right, .. } => {
+            if let Some(each) = each_like(left, compare_op, right, false)? {
+                *expression = each;
+            }
         }
-        Expr::AllOp { left, compare_op: BinaryOperator::Custom(operator), right } if !is_query(right) => {
-            *expression = like_each(take(left), operator, take(right), true);
+        Expr::AllOp { left, compare_op, right } => {
+            if let Some(each) = each_like(left, compare_op, right, true)? {
+                *expression = each;
+            }
         }
         Expr::BinaryOp { left, op: BinaryOperator::Overlaps, right } => {
             let both = [("left", left), ("right", right)].map(|(side, own)| span(own, side));
@@ -130,17 +135,28 @@ fn escaped(pattern: Expr, escape: Expr) -> Result<Expr> {
     })
 }
 
-/// LIKE ANY or ALL of an array.
-fn like_each(left: Expr, operator: &str, patterns: Expr, is_all: bool) -> Expr {
-    let (negated, is_sensitive) = (operator.starts_with("NOT"), !operator.ends_with("ILIKE"));
-    let Expr::Array(array) = patterns else {
-        let how = format!("{operator} {}", if is_all { "ALL" } else { "ANY" });
-        return call(LIKE_EACH, vec![left, patterns, text(&how)]);
+/// LIKE ANY or ALL of an array; `None` for another operator, and for a query, which keeps the operator by its words.
+fn each_like(left: &mut Expr, operator: &mut BinaryOperator, right: &mut Expr, is_all: bool) -> Result<Option<Expr>> {
+    let words = match operator {
+        BinaryOperator::Custom(words) => words.clone(),
+        BinaryOperator::PGLikeMatch => "LIKE".to_owned(),
+        BinaryOperator::PGILikeMatch => "ILIKE".to_owned(),
+        BinaryOperator::PGNotLikeMatch => "NOT LIKE".to_owned(),
+        BinaryOperator::PGNotILikeMatch => "NOT ILIKE".to_owned(),
+        _ => return Ok(None),
     };
-    let like = |pattern: Expr| like(left.clone(), pattern, negated, is_sensitive);
-    let each: Vec<Expr> = array.elem.into_iter().map(like).collect();
+    if is_query(right) {
+        *operator = BinaryOperator::Custom(words);
+        return Ok(None);
+    }
+    let (left, patterns) = (take(left), take(right));
+    let Some(patterns) = written_out(&patterns)? else {
+        let how = format!("{words} {}", if is_all { "ALL" } else { "ANY" });
+        return Ok(Some(call(LIKE_EACH, vec![left, patterns, text(&how)])));
+    };
+    let each: Vec<Expr> = patterns.into_iter().filter_map(|pattern| like_of(&words, left.clone(), pattern)).collect();
     let operator = if is_all { BinaryOperator::And } else { BinaryOperator::Or };
-    combined(each, &operator).unwrap_or_else(|| Expr::value(Value::Boolean(is_all)))
+    Ok(combined(each, &operator))
 }
 
 /// A LIKE in brackets.

@@ -1,9 +1,7 @@
 //! Operators that the parser does not know: `LIKE ANY (…)`, `BETWEEN SYMMETRIC`, and the words behind a number that
 //! [`clauses`](crate::sql::clauses) makes operators of.
 
-use crate::sql::dialect::Gingham;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Value};
-use datafusion::sql::sqlparser::dialect::{Dialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -12,6 +10,9 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 pub(crate) const SYMMETRIC: &str = "SYMMETRIC";
 /// The operator behind the number of FETCH … WITH TIES.
 pub(crate) const WITH_TIES: &str = "ROWS WITH TIES";
+/// How tightly LIKE and BETWEEN bind.
+pub(super) const LIKE: u8 = 22;
+
 /// Whether an operator is the end of a frame with what it leaves out.
 pub(crate) fn is_exclusion(operator: &str) -> bool {
     operator.contains("EXCLUDE")
@@ -70,8 +71,8 @@ impl Infix {
 /// How tightly the operator binds that a parser stands at; `None` for others.
 pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
     Some(match Infix::at(parser)? {
-        Infix::LikeEach(..) => Gingham.prec_value(Precedence::Like),
-        Infix::Between(_) => Gingham.prec_value(Precedence::Between),
+        Infix::LikeEach(..) => LIKE,
+        Infix::Between(_) => LIKE,
         // Words behind a whole number or a distance.
         Infix::Ties | Infix::Exclusion => 1,
     })
@@ -120,10 +121,9 @@ fn between(parser: &mut Parser<'_>, expr: Box<Expr>, words: usize) -> Result<Exp
     (0..words).for_each(|_| drop(parser.next_token()));
     let is_symmetric = is_word(parser, 0, "symmetric");
     parser.next_token();
-    let tight = Gingham.prec_value(Precedence::Between);
-    let low = parser.parse_subexpr(tight)?;
+    let low = parser.parse_subexpr(LIKE)?;
     parser.expect_keyword(Keyword::AND)?;
-    let high = Box::new(parser.parse_subexpr(tight)?);
+    let high = Box::new(parser.parse_subexpr(LIKE)?);
     let low = match is_symmetric {
         true => Expr::Prefixed { prefix: Ident::new(SYMMETRIC), value: Box::new(low) },
         false => low,

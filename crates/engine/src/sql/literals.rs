@@ -4,6 +4,7 @@
 //! DataFusion makes every literal with a point or an exponent a decimal once it is told to keep `0.1` exact, and then
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
+use crate::sql::forms;
 use crate::sql::headings::Heading;
 use crate::sql::sequence_calls::without_class;
 use crate::sql::walk::{SyntaxTree, Visit};
@@ -56,6 +57,7 @@ impl Visit for Literals {
     }
 
     fn expression_end(&mut self, expression: &mut Expr) -> Result<()> {
+        forms::write_out(expression)?;
         postgres::mend(expression)?;
         arrays::mend(expression)?;
         if let Expr::Cast { data_type: DataType::Timestamp(precision @ None, _), .. }

@@ -1,7 +1,6 @@
 //! Operators that DataFusion reads otherwise than PostgreSQL, as calls of functions: `^` is a power and no exclusive or,
-//! and INTERVAL '…' has PostgreSQL's forms. What `forms` has is written out.
+//! and INTERVAL '…' has PostgreSQL's forms.
 
-use crate::sql::forms;
 use crate::temporal::{AT_TIME_ZONE, TIME_OF, TO_INTERVAL};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -69,7 +68,7 @@ pub(crate) fn make_calls(expression: &mut Expr) -> Result<()> {
             *expression = call(TIME_OF, vec![Expr::Value(value.clone())]);
         }
         Expr::Interval(interval) => *expression = interval_call(interval),
-        other => forms::write_out(other)?,
+        _ => {}
     }
     Ok(())
 }

@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn refused_by_name_and_only_when_run() {
         let cases = [
-            ("abort", "ABORT is not supported; use ROLLBACK"),
+            ("notify channel", "NOTIFY is not supported"),
             ("GRANT SELECT ON t TO joe", "GRANT is not supported"),
             ("CREATE FULLTEXT INDEX i ON t (a)", "CREATE FULLTEXT INDEX is not supported"),
             ("CREATE OR REPLACE FUNCTION f() RETURNS INT AS $$ a; b $$", "CREATE OR REPLACE FUNCTION is not supported"),

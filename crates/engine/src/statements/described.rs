@@ -57,7 +57,7 @@ impl StatementDescription {
     }
 
     /// Notes the types of parameters that another part of the statement has.
-    pub(crate) fn note_others(&mut self, others: Vec<Option<DataType>>) {
+    fn note_others(&mut self, others: Vec<Option<DataType>>) {
         for (place, data_type) in others.into_iter().enumerate() {
             self.note(&format!("${}", place + 1), data_type);
         }
@@ -160,9 +160,9 @@ async fn of_summary(context: &StatementContext, mut query: Query) -> Result<Stat
 }
 
 /// The description of one of SQL's own statements.
-pub(crate) async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementDescription> {
+async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementDescription> {
     let statement = match statement {
-        Sql::Query(query) if query::has_changes(query.with.as_ref()) => return parts::describe(context, *query).await,
+        Sql::Query(query) if query::has_changes(query.with.as_ref()) => return of_parts(context, *query).await,
         other => other,
     };
     let (statement, with) = query::apart(statement);
@@ -198,6 +198,30 @@ pub(crate) async fn of_sql(context: &StatementContext, statement: Sql) -> Result
         | Sql::ShowColumns { .. } => Ok(StatementDescription { schema: None, parameters: Vec::new() }),
         _ => Ok(StatementDescription::empty()),
     }
+}
+
+/// Describes a statement whose WITH changes records.
+async fn of_parts(context: &StatementContext, query: Query) -> Result<StatementDescription> {
+    let mut known = parts::KnownQueries::of(context, &query)?;
+    let mut parameters = Vec::new();
+    for place in known.order() {
+        if known.statement(place).is_none() {
+            continue;
+        }
+        let (here, own) = (known.context(), Sql::Query(Box::new(known.part(place))));
+        let described = Box::pin(of_sql(&here, own)).await?;
+        parameters.push(described.parameters);
+        if let Some(schema) = described.schema.filter(|schema| !schema.fields().is_empty()) {
+            known.put_rows(place, &Arc::new(Schema::clone(&schema)), Vec::new())?;
+        }
+    }
+    let here = known.context();
+    let last = Sql::Query(Box::new(Query { with: known.all(), ..query }));
+    let mut described = Box::pin(of_sql(&here, last)).await?;
+    for own in parameters {
+        described.note_others(own);
+    }
+    Ok(described)
 }
 
 /// The parameters that LIMIT and OFFSET are.

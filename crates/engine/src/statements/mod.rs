@@ -12,6 +12,7 @@
 //! | `described` | the schema and the parameters of a statement, without running it |
 //! | `named` | the tables that a statement names, and whether there are such |
 //! | `reads` | whether a statement leaves the database as it is |
+//! | `targets` | the tables that statements write, and the one writer of a store |
 //! | `uses` | what a statement asks of tables, without running it |
 
 pub(crate) mod admin;
@@ -23,6 +24,7 @@ pub(crate) mod dml;
 pub(crate) mod named;
 mod reads;
 pub(crate) mod row_locks;
+mod targets;
 pub(crate) mod transfer;
 pub(crate) mod uses;
 
@@ -34,8 +36,8 @@ pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::external::free_name;
 pub(crate) use crate::statements::ddl::on_commit::EndingTables;
 pub(crate) use crate::statements::reads::only_reads;
+pub(crate) use crate::statements::targets::{is_view, refuse_others, table_reference, writable, write};
 
-use crate::session::system_tables;
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
@@ -45,18 +47,14 @@ use crate::statements::admin::{
 };
 use crate::statements::ddl::{alter, alter_design, create, define, external, index, objects, on_commit, view};
 use crate::statements::dml::ingest::Ingest;
-use crate::statements::dml::{change, insert, merge, parts};
+use crate::statements::dml::work::Work;
+use crate::statements::dml::{change, insert, merge, parts, work};
 use crate::{Error, Result};
-use datafusion::catalog::SchemaProvider;
-use datafusion::common::{ParamValues, TableReference};
+use datafusion::common::ParamValues;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::planner::object_name_to_table_reference;
-use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Sql};
+use datafusion::sql::sqlparser::ast::Statement as Sql;
 use futures::StreamExt;
-use gingham_storage::store::Store;
-use gingham_storage::write::Transaction;
-use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
 use std::sync::Arc;
 
 /// Runs one statement with `parameters` for `$1`, `$2`, ….
@@ -121,9 +119,18 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, with, parameters).await,
-        Sql::Update(statement) => change::run(context, change::update(statement, with)?, parameters).await,
-        Sql::Delete(statement) => change::run(context, change::delete(statement, with)?, parameters).await,
-        Sql::Merge(statement) => merge::run(context, statement, with, parameters).await,
+        Sql::Update(statement) => {
+            let work = Work::Change(Box::new(change::update(statement, with)?));
+            work::run(context, work, parameters).await
+        }
+        Sql::Delete(statement) => {
+            let work = Work::Change(Box::new(change::delete(statement, with)?));
+            work::run(context, work, parameters).await
+        }
+        Sql::Merge(statement) => {
+            let work = Work::Merge(Box::new(merge::merging(statement, with)?));
+            work::run(context, work, parameters).await
+        }
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,
         Sql::CreateIndex(statement) => index::create(context, statement).await,
@@ -173,63 +180,4 @@ pub(crate) async fn insert_stream(
     }
     let ingest = Arc::into_inner(ingest).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
     context.in_line(&target.store, move || ingest.finish()).await
-}
-
-/// Runs `work` as the store's one writer, off the threads that drive queries. What it did is committed when it succeeds, with
-/// the session's transaction when there is one.
-async fn write<R: Send + 'static>(
-    context: &StatementContext,
-    store: &Arc<Store>,
-    work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
-) -> Result<R> {
-    let (writing, own) = (context.writing(), Arc::clone(store));
-    context.in_line(store, move || writing.run(&own, work)).await
-}
-
-/// The table that a statement writes; others (views, system and external tables, unknown names) are errors.
-fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result<TargetTable> {
-    let reference = table_reference(name)?;
-    refuse_others(context, &reference, verb)?;
-    context.table(&reference)
-}
-
-/// Refuses what is no table of the database's or the session's that a statement can change.
-fn refuse_others(context: &StatementContext, reference: &TableReference, verb: &str) -> Result<()> {
-    let known = context.name(reference)?;
-    if context.is_given(reference) {
-        return Err(Error::invalid(
-            SqlState::WrongObjectType,
-            format!("'{}' came with this statement as a table of the program; {verb} can't change it", known.table),
-        ));
-    }
-    if known.schema == "information_schema" {
-        return Err(Error::invalid(
-            SqlState::WrongObjectType,
-            format!("'{known}' is a system table; {verb} can't change it"),
-        ));
-    }
-    if !context.has_table(&known) && !is_view(context, &known) {
-        if system_tables::NAMES.contains(&known.table.as_str()) {
-            return Err(Error::invalid(
-                SqlState::WrongObjectType,
-                format!("'{known}' is a system table; {verb} can't change it"),
-            ));
-        }
-        if known.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&known.table) {
-            return Err(Error::invalid(
-                SqlState::WrongObjectType,
-                format!("'{known}' is an external table; {verb} can't change it"),
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn is_view(context: &StatementContext, name: &TableName) -> bool {
-    context.snapshot.views.contains_key(name) || context.temp.as_ref().is_some_and(|temp| temp.views.contains_key(name))
-}
-
-/// A name in a statement as a reference.
-fn table_reference(name: &ObjectName) -> Result<TableReference> {
-    Ok(object_name_to_table_reference(name.clone(), true)?)
 }

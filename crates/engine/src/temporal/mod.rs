@@ -40,7 +40,9 @@ pub(crate) use dates::CompareDays;
 pub(crate) use functions::{INTERVAL_KEY, interval_key, interval_keys};
 pub(crate) use interval::{between as interval_between, length as interval_length};
 pub(crate) use operators::TemporalOperators;
+pub(crate) use overlaps::OVERLAPS;
 pub(crate) use rewrite::{of_intervals, range_of_numbers};
+pub(crate) use series::SERIES;
 
 pub(crate) use value::{At, at_of, changed, interval_of, interval_text, nanoseconds_of, text_of, time_of_interval};
 
@@ -55,12 +57,6 @@ pub(crate) const AT_TIME_ZONE: &str = "timezone_of";
 
 /// The function that a cast to TIME is: DataFusion would make it one of nanoseconds, which columns are not.
 pub(crate) const TIME_OF: &str = "time_of";
-
-/// The function that OVERLAPS is.
-pub(crate) const OVERLAPS: &str = "overlaps";
-
-/// The list of the values that generate_series gives in rows.
-pub(crate) const SERIES: &str = "generate_series";
 
 /// Functions that statements call.
 pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {

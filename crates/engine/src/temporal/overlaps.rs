@@ -12,9 +12,12 @@ use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
+/// The function that OVERLAPS is.
+pub(crate) const OVERLAPS: &str = "overlaps";
+
 /// `overlaps(start, end, start, end)`.
 pub(super) fn overlaps() -> Arc<ScalarUDF> {
-    PureFunction::new(crate::temporal::OVERLAPS, types, |_| Ok(DataType::Boolean), compute).with_nulls().build()
+    PureFunction::new(OVERLAPS, types, |_| Ok(DataType::Boolean), compute).with_nulls().build()
 }
 
 fn types(types: &[DataType]) -> Result<Vec<DataType>> {

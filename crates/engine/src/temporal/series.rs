@@ -17,12 +17,15 @@ use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
+/// The list of the values that generate_series gives in rows.
+pub(crate) const SERIES: &str = "generate_series";
+
 /// The most elements of a list.
 const MOST: usize = i32::MAX as usize;
 
 /// `generate_series(start, stop)` and `generate_series(start, stop, step)`.
 pub(super) fn generate_series() -> Arc<ScalarUDF> {
-    PureFunction::new(crate::temporal::SERIES, types, list_of, compute).build()
+    PureFunction::new(SERIES, types, list_of, compute).build()
 }
 
 fn types(types: &[DataType]) -> Result<Vec<DataType>> {

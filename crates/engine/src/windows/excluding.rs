@@ -131,7 +131,7 @@ impl WindowUDFImpl for Excluding {
         }
         let (exprs, fields) = (exprs[..self.arguments].to_vec(), fields[..self.arguments].to_vec());
         let compute = match &self.function {
-            Function::Aggregate(own) => Compute::Aggregate(Box::new(Aggregated {
+            Function::Aggregate(own) => FrameValue::Aggregate(Box::new(Aggregated {
                 return_field: own.return_field(&fields)?,
                 schema: Schema::new(fields.clone()),
                 function: Arc::clone(own),
@@ -139,10 +139,10 @@ impl WindowUDFImpl for Excluding {
                 exprs,
                 fields,
             })),
-            other => Compute::Value(other.clone(), self.ignores_nulls),
+            other => FrameValue::Value(other.clone(), self.ignores_nulls),
         };
         let (exclusion, arguments, keys, has_filter) = (self.exclusion, self.arguments, self.keys, self.has_filter);
-        Ok(Box::new(PartitionRows {
+        Ok(Box::new(FramedRows {
             compute,
             exclusion,
             arguments,
@@ -194,15 +194,15 @@ impl Aggregated {
 }
 
 #[derive(Debug)]
-enum Compute {
+enum FrameValue {
     Value(Function, bool),
     Aggregate(Box<Aggregated>),
 }
 
 /// The function over one partition.
 #[derive(Debug)]
-struct PartitionRows {
-    compute: Compute,
+struct FramedRows {
+    compute: FrameValue,
     exclusion: Exclusion,
     arguments: usize,
     keys: usize,
@@ -217,14 +217,14 @@ struct PartitionRows {
     last: Option<(Vec<Range<usize>>, ScalarValue)>,
 }
 
-impl PartitionEvaluator for PartitionRows {
+impl PartitionEvaluator for FramedRows {
     fn evaluate(&mut self, values: &[ArrayRef], frame: &Range<usize>) -> Result<ScalarValue> {
         let row = self.row;
         self.row += 1;
         let Some(first) = values.first() else { return internal_err!("a window function without arguments") };
         let group = self.group(values, row, first.len())?;
         let kept = kept(frame, row, &group, self.exclusion);
-        let is_row_own = matches!(&self.compute, Compute::Value(Function::Nth, _));
+        let is_row_own = matches!(&self.compute, FrameValue::Value(Function::Nth, _));
         if let Some((ranges, value)) = self.last.as_ref().filter(|_| !is_row_own)
             && *ranges == kept
         {
@@ -240,12 +240,13 @@ impl PartitionEvaluator for PartitionRows {
     }
 }
 
-impl PartitionRows {
+impl FramedRows {
     /// The rows that are equal to one.
     fn group(&mut self, values: &[ArrayRef], row: usize, rows: usize) -> Result<Range<usize>> {
         if self.peers.is_none() {
             let keys = &values[self.arguments..self.arguments + self.keys];
-            let groups = if keys.is_empty() { vec![0..rows] } else { partition(keys)?.ranges() };
+            let all = || std::iter::once(0..rows).collect();
+            let groups = if keys.is_empty() { all() } else { partition(keys)?.ranges() };
             self.peers = Some((groups, 0));
         }
         let Some((groups, at)) = &mut self.peers else { return Ok(0..rows) };
@@ -257,7 +258,7 @@ impl PartitionRows {
 
     fn value(&mut self, values: &[ArrayRef], kept: &[Range<usize>], row: usize) -> Result<ScalarValue> {
         match &self.compute {
-            Compute::Value(function, ignores_nulls) => {
+            FrameValue::Value(function, ignores_nulls) => {
                 let value = &values[0];
                 let nothing = || ScalarValue::try_from(value.data_type());
                 let rows = || kept.iter().cloned().flatten().filter(|row| !ignores_nulls || value.is_valid(*row));
@@ -276,7 +277,7 @@ impl PartitionRows {
                 };
                 found.map_or_else(nothing, |row| ScalarValue::try_from_array(value, row))
             }
-            Compute::Aggregate(aggregated) => {
+            FrameValue::Aggregate(aggregated) => {
                 let condition = match values.get(self.arguments + self.keys) {
                     Some(condition) if self.has_filter => Some(cast_array(condition, &DataType::Boolean)?),
                     _ => None,
@@ -342,16 +343,18 @@ mod tests {
     #[test]
     fn rows_are_left_out() {
         for (frame, row, group, exclusion, expected) in [
-            (0..5, 2, 1..4, Exclusion::CurrentRow, vec![0..2, 3..5]),
-            (0..5, 2, 1..4, Exclusion::Group, vec![0..1, 4..5]),
-            (0..5, 2, 1..4, Exclusion::Ties, vec![0..1, 2..3, 4..5]),
-            (3..5, 2, 1..4, Exclusion::Ties, vec![4..5]),
-            (3..5, 0, 0..1, Exclusion::CurrentRow, vec![3..5]),
-            (0..1, 4, 3..5, Exclusion::Group, vec![0..1]),
-            (1..4, 2, 1..4, Exclusion::Group, vec![]),
-            (2..2, 2, 1..4, Exclusion::Ties, vec![]),
+            (0..5, 2, 1..4, Exclusion::CurrentRow, &[(0, 2), (3, 5)][..]),
+            (0..5, 2, 1..4, Exclusion::Group, &[(0, 1), (4, 5)][..]),
+            (0..5, 2, 1..4, Exclusion::Ties, &[(0, 1), (2, 3), (4, 5)][..]),
+            (3..5, 2, 1..4, Exclusion::Ties, &[(4, 5)][..]),
+            (3..5, 0, 0..1, Exclusion::CurrentRow, &[(3, 5)][..]),
+            (0..1, 4, 3..5, Exclusion::Group, &[(0, 1)][..]),
+            (1..4, 2, 1..4, Exclusion::Group, &[][..]),
+            (2..2, 2, 1..4, Exclusion::Ties, &[][..]),
         ] {
-            assert_eq!(kept(&frame, row, &group, exclusion), expected, "{frame:?} {row} {group:?} {exclusion:?}");
+            let kept: Vec<(usize, usize)> =
+                kept(&frame, row, &group, exclusion).into_iter().map(|rows| (rows.start, rows.end)).collect();
+            assert_eq!(kept, expected, "{frame:?} {row} {group:?} {exclusion:?}");
         }
     }
 }

@@ -10,6 +10,9 @@ use std::ops::Range;
 /// Rows of a block: below, merging states costs more than aggregating the rows.
 const BLOCK: usize = 128;
 
+/// Gives some of the rows to an accumulator.
+type AddRows<'a> = dyn Fn(&mut dyn Accumulator, Range<usize>) -> Result<()> + 'a;
+
 /// The state of an accumulator: a value of each of its fields.
 type State = Vec<ScalarValue>;
 
@@ -27,7 +30,7 @@ impl BlockStates {
     pub(super) fn of(
         rows: usize,
         accumulator: &dyn Fn() -> Result<Box<dyn Accumulator>>,
-        add: &dyn Fn(&mut dyn Accumulator, Range<usize>) -> Result<()>,
+        add: &AddRows<'_>,
     ) -> Result<Self> {
         let state = |block: usize| {
             let mut own = accumulator()?;
@@ -48,12 +51,7 @@ impl BlockStates {
     }
 
     /// Gives the rows of a range to an accumulator, in their order.
-    pub(super) fn add(
-        &self,
-        range: Range<usize>,
-        accumulator: &mut dyn Accumulator,
-        add: &dyn Fn(&mut dyn Accumulator, Range<usize>) -> Result<()>,
-    ) -> Result<()> {
+    pub(super) fn add(&self, range: Range<usize>, accumulator: &mut dyn Accumulator, add: &AddRows<'_>) -> Result<()> {
         let (first, end) = (range.start.div_ceil(BLOCK), range.end / BLOCK);
         if first >= end {
             return add(accumulator, range);

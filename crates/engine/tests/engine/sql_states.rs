@@ -172,7 +172,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("22016", &["SELECT nth_value(a, a - a) OVER (ORDER BY a) FROM t"]),
     ("22012", &["SELECT 1 / 0", "SELECT a / (a - a) FROM t", "SELECT 1.5 % 0.0"]),
     ("2200C", &["SELECT substring('a' SIMILAR '#\"a#\"b#\"' ESCAPE '#')"]),
-    ("2202G", &["SELECT * FROM t TABLESAMPLE SYSTEM (1) REPEATABLE (NULL)"]),
+    ("2202G", &["PREPARE seeded AS SELECT * FROM t TABLESAMPLE SYSTEM (1) REPEATABLE ($1); EXECUTE seeded(NULL)"]),
     ("2202H", &["SELECT * FROM t TABLESAMPLE SYSTEM (101)", "SELECT * FROM t TABLESAMPLE BERNOULLI (NULL)"]),
     (
         "22025",

@@ -1,7 +1,7 @@
 //! Numbers and comments of what a table has besides its columns, and of schemas and views: what catalogs and COMMENT ON show, and
 //! no record depends on.
 
-use crate::{ColumnId, TableDefinition, TableName};
+use crate::{ColumnId, IndexDefinition, KeyDefinition, TableDefinition, TableName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -81,6 +81,17 @@ impl TableDefinition {
         let keys = self.keys.iter().map(|key| &key.name);
         let checks = self.checks.iter().map(|check| &check.name);
         keys.chain(checks).chain(self.references.iter().map(|reference| &reference.name))
+    }
+
+    /// What no two records may have the same values of: keys, and unique indexes as such.
+    pub fn unique_keys(&self) -> Vec<KeyDefinition> {
+        let own = self.indexes.iter().filter(|index| index.unique && !index.of_constraint);
+        let key = |index: &IndexDefinition| KeyDefinition {
+            name: index.name.clone(),
+            columns: index.columns.clone(),
+            primary: false,
+        };
+        self.keys.iter().cloned().chain(own.map(key)).collect()
     }
 
     /// Whether a key is there for an index that was made, and is no constraint.

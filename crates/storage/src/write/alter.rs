@@ -52,6 +52,11 @@ impl Transaction<'_> {
         self.put_record(record)
     }
 
+    /// The definition of a table, with this transaction's changes.
+    pub fn definition(&self, table: TableId) -> Result<TableDefinition> {
+        Ok(self.record(table)?.definition)
+    }
+
     /// Sets or removes a comment on a table or a part of it.
     pub fn comment_table(&mut self, table: TableId, on: CommentSubject, text: Option<String>) -> Result<()> {
         let mut record = self.record(table)?;

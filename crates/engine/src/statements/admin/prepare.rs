@@ -1,6 +1,7 @@
 //! PREPARE, EXECUTE and DEALLOCATE: a statement is kept as it was parsed, and planned each time it is executed, so that
 //! it sees the tables of that time. Those that came with PREPARE are kept with it.
 
+use crate::casts::{Failing, convert};
 use crate::session::{Outcome, PreparedStatement, Session, StatementContext, did_you_mean};
 use crate::sql::column_types::logical_type;
 use crate::sql::names::fold;
@@ -133,7 +134,9 @@ fn cast(
     value: &ScalarValue,
     data_type: &arrow::datatypes::DataType,
 ) -> Result<ScalarValue> {
-    value.cast_to(data_type).map_err(|error| {
+    // As a column of the type takes it: numbers are rounded.
+    let value = value.to_array().and_then(|value| convert(&value, data_type, Failing::Error));
+    value.and_then(|value| ScalarValue::try_from_array(&value, 0)).map_err(|error| {
         Error::from(error).about(format_args!("parameter ${} of prepared statement '{name}'", position + 1))
     })
 }

@@ -74,7 +74,8 @@ pub(crate) fn show(context: &StatementContext, name: Option<&str>, verbose: bool
 pub(crate) async fn discard(context: &StatementContext, what: Discarded) -> Result<Outcome> {
     match what {
         // Plans are kept by the database, for as long as they are right.
-        Discarded::Plans | Discarded::Sequences => {}
+        Discarded::Plans => {}
+        Discarded::Sequences => context.session.sequence_values.forget(),
         Discarded::Temp => objects::drop_temporary(context).await?,
         Discarded::All => {
             context.require_alone("DISCARD ALL")?;
@@ -82,6 +83,7 @@ pub(crate) async fn discard(context: &StatementContext, what: Discarded) -> Resu
             context.session.prepared.lock().unwrap_or_else(PoisonError::into_inner).clear();
             objects::drop_temporary(context).await?;
             context.session.reset_settings()?;
+            context.session.sequence_values.forget();
         }
     }
     Ok(Outcome::Done)

@@ -286,11 +286,11 @@ pub(crate) async fn drop_indexes(context: &StatementContext, names: &[ObjectName
 
 /// Drops an index, with the key that a unique one of a table in segments is.
 fn drop_one(transaction: &mut Transaction<'_>, table: TableId, name: &str) -> Result<()> {
-    let definition = definition_of(transaction.base(), table)?;
+    let definition = transaction.definition(table)?;
     if !definition.recorded.iter().any(|index| index.name == name) {
         return Ok(transaction.drop_index(table, name)?);
     }
-    let mut after = (*definition).clone();
+    let mut after = definition;
     let of_index = after.is_of_index(name);
     after.recorded.retain(|index| index.name != name);
     after.keys.retain(|key| !(of_index && key.name == name));

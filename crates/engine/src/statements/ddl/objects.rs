@@ -211,7 +211,9 @@ pub(crate) async fn drop_temporary(context: &StatementContext) -> Result<()> {
         let views: Vec<TableName> = snapshot.views.keys().cloned().collect();
         let tables = referring_first(snapshot.definitions().map(|(_, definition)| Arc::clone(definition)).collect());
         views.iter().try_for_each(|name| transaction.drop_view(name))?;
-        tables.iter().try_for_each(|table| Ok(transaction.drop_table(&table.name)?))
+        tables.iter().try_for_each(|table| transaction.drop_table(&table.name))?;
+        let left = transaction.sequences()?;
+        left.iter().try_for_each(|record| Ok(transaction.drop_sequence(record.definition.number)?))
     })
     .await
 }

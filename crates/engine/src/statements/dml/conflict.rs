@@ -100,7 +100,7 @@ impl Upsert {
 /// The keys whose conflicts matter.
 fn keys_of(definition: &TableDefinition, target: Option<&ConflictTarget>) -> Result<Vec<KeyDefinition>> {
     match target {
-        None => Ok(definition.keys.clone()),
+        None => Ok(definition.unique_keys()),
         Some(ConflictTarget::OnConstraint(name)) => {
             let wanted = name.to_string();
             let found = definition.keys.iter().find(|key| key.name == wanted || format!("\"{}\"", key.name) == wanted);
@@ -118,7 +118,7 @@ fn keys_of(definition: &TableDefinition, target: Option<&ConflictTarget>) -> Res
             for name in &names {
                 ids.insert(crate::statements::ddl::alter::find(definition, name)?);
             }
-            let same = |key: &&KeyDefinition| key.columns.iter().copied().collect::<HashSet<_>>() == ids;
+            let same = |key: &KeyDefinition| key.columns.iter().copied().collect::<HashSet<_>>() == ids;
             let missing = || {
                 Error::invalid(
                     SqlState::InvalidColumnReference,
@@ -129,7 +129,7 @@ fn keys_of(definition: &TableDefinition, target: Option<&ConflictTarget>) -> Res
                     ),
                 )
             };
-            Ok(vec![definition.keys.iter().find(same).ok_or_else(missing)?.clone()])
+            Ok(vec![definition.unique_keys().into_iter().find(same).ok_or_else(missing)?])
         }
     }
 }

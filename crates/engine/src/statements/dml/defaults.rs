@@ -1,6 +1,7 @@
 //! DEFAULT as a value: what a column gets for it, as an expression in the place of the word.
 
 use crate::sql::parse::query_of_view;
+use crate::statements::ddl::expression::default_text;
 use crate::statements::dml::values::is_default;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{Expr, SelectItem, SetExpr, Value};
@@ -11,7 +12,7 @@ pub(crate) fn value_of(given: Expr, column: &ColumnDefinition) -> Result<Expr> {
     if !is_default(&given) {
         return Ok(given);
     }
-    let Some(text) = &column.default else { return Ok(Expr::value(Value::Null)) };
+    let Some(text) = default_text(column) else { return Ok(Expr::value(Value::Null)) };
     let wrong = |error: String| {
         Error::invalid(SqlState::InvalidTableDefinition, format!("DEFAULT {text} of column '{}': {error}", column.name))
     };

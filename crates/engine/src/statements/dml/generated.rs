@@ -4,7 +4,7 @@
 use crate::sql::writes::Overriding;
 use crate::statements::dml::values::is_default;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Query, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr};
 use gingham_storage::{ColumnDefinition, Generation, SqlState, TableDefinition};
 
 /// Whether no value may be given to a column.
@@ -94,10 +94,13 @@ fn width_of(body: &SetExpr) -> Option<usize> {
     }
 }
 
-/// Refuses values for generated columns that a statement names.
-pub(crate) fn refuse_assigned(definition: &TableDefinition, names: &[String]) -> Result<()> {
-    let named = names.iter().filter_map(|name| definition.column(name));
-    match named.into_iter().find(|column| is_refused(column, None)) {
+/// Refuses values, other than DEFAULT, for generated columns that a statement names.
+pub(crate) fn refuse_assigned<'v>(
+    definition: &TableDefinition,
+    values: impl Iterator<Item = (&'v String, &'v Expr)>,
+) -> Result<()> {
+    let mut given = values.filter(|(_, value)| !is_default(value)).filter_map(|(name, _)| definition.column(name));
+    match given.find(|column| is_refused(column, None)) {
         Some(column) => Err(refused(column, "give a value to")),
         None => Ok(()),
     }

@@ -3,12 +3,14 @@
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::names::{column_name, unsupported};
 use crate::sql::writes::overriding;
-use crate::statements::dml::change::{Returned, Returning, Work, from_table};
+use crate::statements::dml::change::{Returned, Returning, from_table};
+use crate::statements::dml::columns::{check_columns, filled};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::generated;
 use crate::statements::dml::ingest::{Converter, Ingest};
 use crate::statements::dml::values::{Filled, ValuesRows};
-use crate::statements::dml::{change, pipeline, values};
+use crate::statements::dml::work::Work;
+use crate::statements::dml::{pipeline, values, work};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::physical_plan::ExecutionPlan;
@@ -16,12 +18,19 @@ use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableAli
 use gingham_storage::{SqlState, TableDefinition};
 use std::sync::Arc;
 
+/// New records of a table, written but not yet visible, and what RETURNING answers.
+pub(crate) struct InsertedRows {
+    pub(crate) target: TargetTable,
+    pub(crate) ingest: Ingest,
+    pub(crate) returned: Option<Returned>,
+}
+
 /// What an INSERT has read.
 pub(crate) enum Inserting {
-    /// New records, written but not yet visible, and what RETURNING answers.
-    Rows { target: TargetTable, ingest: Ingest, returned: Option<Returned> },
+    /// Rows that are written.
+    Rows(Box<InsertedRows>),
     /// Rows that may meet others of the same keys.
-    Upsert(Upsert),
+    Upsert(Box<Upsert>),
 }
 
 /// Runs INSERT.
@@ -32,8 +41,9 @@ pub(crate) async fn run(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     match read(context, statement, with, parameters.clone()).await? {
-        Inserting::Upsert(upsert) => change::run(context, Work::Upsert(Box::new(upsert)), parameters).await,
-        Inserting::Rows { target, ingest, returned } => {
+        Inserting::Upsert(upsert) => work::run(context, Work::Upsert(upsert), parameters).await,
+        Inserting::Rows(rows) => {
+            let InsertedRows { target, ingest, returned } = *rows;
             let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
             Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
         }
@@ -81,7 +91,8 @@ pub(crate) async fn read(
         let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
         let (proposed, written_for) = (proposed.kept(), Arc::clone(&target.table.definition));
         let before = None;
-        return Ok(Inserting::Upsert(Upsert { table, alias, on, returning, with, proposed, written_for, before }));
+        let upsert = Upsert { table, alias, on, returning, with, proposed, written_for, before };
+        return Ok(Inserting::Upsert(Box::new(upsert)));
     }
     let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
     let ingest = rows.fill(context, ingest).await?;
@@ -89,7 +100,7 @@ pub(crate) async fn read(
         Some(returning) => Some(returning.rows(context, &target, ingest.kept(), Vec::new(), parameters).await?),
         None => None,
     };
-    Ok(Inserting::Rows { target, ingest, returned })
+    Ok(Inserting::Rows(Box::new(InsertedRows { target, ingest, returned })))
 }
 
 /// A query behind the WITH of the statement that it is a part of.
@@ -143,18 +154,6 @@ async fn rows(
     Ok((InsertSource::Query(context.physical_plan(plan).await?), given))
 }
 
-/// The columns that rows of so many values fill: without a list of names the first ones, as in PostgreSQL.
-pub(crate) fn filled(
-    definition: &TableDefinition,
-    given: Option<Vec<String>>,
-    values: usize,
-) -> Result<Option<Vec<String>>> {
-    if given.is_some() || values == 0 || values >= definition.columns.len() {
-        return Ok(given);
-    }
-    Ok(Some(definition.columns.iter().take(values).map(|column| column.name.clone()).collect()))
-}
-
 impl InsertSource {
     /// Writes the rows.
     async fn fill(self, context: &StatementContext, ingest: Ingest) -> Result<Ingest> {
@@ -195,20 +194,6 @@ fn columns(definition: &TableDefinition, statement: &Insert) -> Result<Option<Ve
     }
     check_columns(definition, &columns)?;
     Ok(Some(columns))
-}
-
-/// Refuses column names that are unknown or appear twice.
-pub(crate) fn check_columns(definition: &TableDefinition, names: &[String]) -> Result<()> {
-    for (position, name) in names.iter().enumerate() {
-        crate::statements::ddl::alter::find(definition, name)?;
-        if names[..position].contains(name) {
-            return Err(Error::invalid(
-                SqlState::DuplicateColumn,
-                format!("column '{name}' appears twice in the list of columns"),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The rows of a query that is just VALUES.

@@ -3,8 +3,9 @@
 //! | file | what |
 //! |---|---|
 //! | `insert`, `values`, `conflict` | INSERT, its VALUES, ON CONFLICT |
-//! | `defaults` | DEFAULT as a value |
+//! | `columns`, `defaults` | the columns that are filled; DEFAULT as a value |
 //! | `change/` | UPDATE and DELETE |
+//! | `work` | what a statement does with its table, read anew where others came between |
 //! | `merge/` | MERGE |
 //! | `parts/` | statements of WITH that change records, and the one that they stand before |
 //! | `generated` | values for identity columns and generated ones |
@@ -12,6 +13,7 @@
 //! | `ingest/`, `pipeline` | the one way of new records into a table, by lanes |
 
 pub(crate) mod change;
+pub(crate) mod columns;
 pub(crate) mod conflict;
 mod defaults;
 pub(crate) mod generated;
@@ -22,3 +24,4 @@ pub(crate) mod parts;
 pub(crate) mod pipeline;
 pub(crate) mod point;
 pub(crate) mod values;
+pub(crate) mod work;

@@ -266,7 +266,11 @@ async fn compute(
     let context = context.not_explained();
     let plan = context.bind(query, parameters).await?.plan;
     let batches: Vec<RecordBatch> = context.rows(plan).await?.try_collect().await?;
+    if batches.iter().map(RecordBatch::num_rows).sum::<usize>() > 1 {
+        let text = "not supported: functions that give rows in VALUES or as a parameter; use SELECT";
+        return Err(Error::Unsupported(text.to_owned()));
+    }
     let row = batches.iter().find(|batch| batch.num_rows() > 0);
-    let row = row.ok_or_else(|| Error::Internal("a SELECT without a table gave no row".into()))?;
+    let row = row.ok_or_else(|| Error::Unsupported("not supported: functions that give no row in VALUES".into()))?;
     row.columns().iter().map(|column| Ok(ScalarValue::try_from_array(column, 0)?)).collect()
 }

@@ -7,7 +7,7 @@ use crate::session::{Outcome, Severity, StatementContext, blocking, did_you_mean
 use crate::sql::copy::{CopyFrom, CopyPlace};
 use crate::sql::names::column_name;
 use crate::sql::quoted::quoted;
-use crate::statements::dml::insert;
+use crate::statements::dml::columns::check_columns;
 use crate::statements::transfer::columnar;
 use crate::statements::transfer::destination::CopyDestination;
 use crate::statements::transfer::encode::{Encoder, WriteOptions};
@@ -42,7 +42,7 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let target = writable(context, &copy.table, "COPY")?;
     let definition = &target.table.definition;
     let listed = copy.columns.iter().map(|ident| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
-    insert::check_columns(definition, &listed)?;
+    check_columns(definition, &listed)?;
     let listed = (!listed.is_empty()).then_some(listed);
     let options = read_options(context, &copy)?;
     let name = &definition.name;

@@ -25,7 +25,9 @@ impl Maker<'_> {
         }
         if self.may("like any", 25) {
             let each = *self.random.pick(&["LIKE ANY ", "LIKE ALL ", "LIKE SOME "]);
-            if self.depth > 0 && self.random.chance(40) && self.burn(2) {
+            // An aggregate of no column would be one of the query's rows.
+            let is_grouped = scope.last().is_some_and(|level| level.inner.is_some());
+            if self.depth > 0 && !is_grouped && self.random.chance(40) && self.burn(2) {
                 return parts!["(", value, " ", not, each, "(", self.rows_of(scope, &[Type::Text]), "))"];
             }
             let patterns = *self.random.pick(&[

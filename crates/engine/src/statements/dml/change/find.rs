@@ -8,9 +8,10 @@ use crate::statements::dml::change::beside::known_as;
 use crate::statements::dml::change::held::{HeldRows, lock};
 use crate::statements::dml::change::returning::select;
 use crate::statements::dml::change::{RecordChange, beside};
+use crate::statements::dml::columns::check_columns;
 use crate::statements::dml::defaults::value_of;
 use crate::statements::dml::ingest::Converter;
-use crate::statements::dml::{generated, insert, pipeline};
+use crate::statements::dml::{generated, pipeline};
 use crate::{Error, Result};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Field, Int64Type, Schema};
@@ -263,8 +264,9 @@ impl ReadColumns {
         let definition = &target.table.definition;
         let assignments = change.assignments.iter();
         let names = assignments.map(|(ident, _)| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
-        insert::check_columns(definition, &names)?;
-        generated::refuse_assigned(definition, &names)?;
+        check_columns(definition, &names)?;
+        let values = change.assignments.iter().map(|(_, value)| value);
+        generated::refuse_assigned(definition, names.iter().zip(values))?;
         let is_generated = |column: &ColumnDefinition| matches!(column.generation, Some(Generation::Stored(_)));
         let assigned = |id: &ColumnId| {
             let column = definition.column_by_id(*id);

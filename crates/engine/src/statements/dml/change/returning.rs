@@ -27,7 +27,7 @@ pub(crate) struct Returning {
     items: Vec<SelectItem>,
     /// The WITH before the statement.
     with: Option<With>,
-    /// Of MERGE: `*` means the source's columns first, and merge_action() what was done.
+    /// It is MERGE's: `*` means the source's columns first, and merge_action() what was done.
     merges: bool,
 }
 

@@ -4,11 +4,12 @@ use crate::bind::{MergeClauseShape, MergeSide};
 use crate::session::StatementContext;
 use crate::sql::names::{column_name, unsupported};
 use crate::sql::writes::does_nothing;
+use crate::statements::dml::change;
+use crate::statements::dml::columns::{check_columns, filled};
 use crate::statements::dml::defaults::value_of;
 use crate::statements::dml::generated;
 use crate::statements::dml::ingest::Converter;
 use crate::statements::dml::values::{check_width, is_default};
-use crate::statements::dml::{change, insert};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{FieldRef, Schema};
@@ -149,8 +150,8 @@ fn updated(
         names.push(column_name(definition, &ident)?);
         values.push(value);
     }
-    insert::check_columns(definition, &names)?;
-    generated::refuse_assigned(definition, &names)?;
+    check_columns(definition, &names)?;
+    generated::refuse_assigned(definition, names.iter().zip(&values))?;
     let place = |name: &String| definition.columns.iter().position(|column| column.name == *name);
     let changed: Vec<usize> = names.iter().filter_map(place).collect();
     let values = values.into_iter().zip(&changed).map(|(value, place)| value_of(value, &definition.columns[*place]));
@@ -177,13 +178,13 @@ fn inserted(
         };
         given.push(column_name(definition, ident.ok_or_else(wrong)?)?);
     }
-    insert::check_columns(definition, &given)?;
-    let given = insert::filled(definition, Some(given).filter(|given| !given.is_empty()), row.content.len())?;
+    check_columns(definition, &given)?;
+    let given = filled(definition, Some(given).filter(|given| !given.is_empty()), row.content.len())?;
     let given = given.unwrap_or_else(|| definition.columns.iter().map(|column| column.name.clone()).collect());
     check_width(given.len(), row.content.len(), None)?;
     // A column whose value is DEFAULT is as one that is not named.
     let own = given.into_iter().zip(&row.content).filter(|(_, value)| !is_default(value));
     let (given, values): (Vec<String>, Vec<Expr>) = own.map(|(name, value)| (name, value.clone())).unzip();
-    generated::refuse_assigned(definition, &given)?;
+    generated::refuse_assigned(definition, given.iter().zip(&values))?;
     Ok((values, Doing::Insert(Converter::new(&context.state, definition, Some(&given))?)))
 }

@@ -11,13 +11,11 @@ mod clauses;
 mod read;
 
 use crate::bind::MERGE_ACTION;
-use crate::session::{Outcome, StatementContext};
 use crate::sql::names::unsupported;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::dml::change;
-use crate::statements::dml::change::{Returning, Work, is_merge_action};
+use crate::statements::dml::change::{Returning, is_merge_action};
 use crate::{Error, Result};
-use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, Merge, ObjectName, OutputClause, SelectItem, TableWithJoins, Value, With,
 };
@@ -35,18 +33,8 @@ pub(crate) struct Merging {
     pub(crate) before: Option<Arc<HashSet<u64>>>,
 }
 
-/// Runs MERGE.
-pub(crate) async fn run(
-    context: &StatementContext,
-    statement: Merge,
-    with: Option<With>,
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
-    change::run(context, work(statement, with)?, parameters).await
-}
-
 /// What a MERGE does. Clauses of other databases are refused.
-pub(crate) fn work(mut statement: Merge, with: Option<With>) -> Result<Work> {
+pub(crate) fn merging(mut statement: Merge, with: Option<With>) -> Result<Merging> {
     change::refuse("MERGE", &[(!statement.optimizer_hints.is_empty(), "optimizer hints")])?;
     let target = TableWithJoins { relation: statement.table.clone(), joins: Vec::new() };
     let table = change::plain_table("MERGE", &target)?;
@@ -62,13 +50,13 @@ pub(crate) fn work(mut statement: Merge, with: Option<With>) -> Result<Work> {
         return Err(Error::invalid(SqlState::SyntaxError, text));
     }
     clauses::reachable(&statement.clauses)?;
-    Ok(Work::Merge(Box::new(Merging { statement, with, table, returning, before: None })))
+    Ok(Merging { statement, with, table, returning, before: None })
 }
 
 /// Items of RETURNING with a text in the place of merge_action(), for their types.
 pub(crate) fn with_actions(items: Vec<SelectItem>) -> Result<Vec<SelectItem>> {
-    struct Texts;
-    impl Visit for Texts {
+    struct WithTexts;
+    impl Visit for WithTexts {
         fn expression(&mut self, expression: &mut Expr) -> Result<()> {
             if is_merge_action(expression) {
                 *expression = Expr::value(Value::SingleQuotedString(String::new()));
@@ -83,11 +71,11 @@ pub(crate) fn with_actions(items: Vec<SelectItem>) -> Result<Vec<SelectItem>> {
                 alias: Ident::new(MERGE_ACTION.1),
             },
             SelectItem::UnnamedExpr(mut expr) => {
-                expr.walk(&mut Texts)?;
+                expr.walk(&mut WithTexts)?;
                 SelectItem::UnnamedExpr(expr)
             }
             SelectItem::ExprWithAlias { mut expr, alias } => {
-                expr.walk(&mut Texts)?;
+                expr.walk(&mut WithTexts)?;
                 SelectItem::ExprWithAlias { expr, alias }
             }
             other => other,

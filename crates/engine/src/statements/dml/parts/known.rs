@@ -3,10 +3,10 @@
 
 use crate::bind::{in_order, tables_read};
 use crate::session::{StatementContext, StatementTables};
-use crate::sql::names::fold;
+use crate::sql::ignored::writes;
+use crate::sql::names::{fold, unsupported};
 use crate::sql::parse::query_of;
 use crate::statements::dml::change::Returned;
-use crate::statements::dml::parts::refuse_nested;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The queries of a WITH.
-pub(super) struct KnownQueries<'c> {
+pub(crate) struct KnownQueries<'c> {
     context: &'c StatementContext,
     with: With,
     /// Places in the order in which the queries are read.
@@ -33,7 +33,7 @@ pub(super) struct KnownQueries<'c> {
 
 impl<'c> KnownQueries<'c> {
     /// Those of a statement, which is the last part.
-    pub(super) fn of(context: &'c StatementContext, statement: &Query) -> Result<Self> {
+    pub(crate) fn of(context: &'c StatementContext, statement: &Query) -> Result<Self> {
         let with = statement.with.clone().ok_or_else(|| Error::Internal("a statement without WITH".into()))?;
         let names: Vec<String> = with.cte_tables.iter().map(|own| fold(&own.alias.name)).collect();
         for (place, name) in names.iter().enumerate() {
@@ -68,32 +68,32 @@ impl<'c> KnownQueries<'c> {
     }
 
     /// Their places in the order in which they are read.
-    pub(super) fn order(&self) -> Result<Vec<usize>> {
-        Ok(self.order.clone())
+    pub(crate) fn order(&self) -> Vec<usize> {
+        self.order.clone()
     }
 
     /// The statement with the tables that parts so far have given.
-    pub(super) fn context(&self) -> StatementContext {
+    pub(crate) fn context(&self) -> StatementContext {
         self.context.with_tables(self.tables.clone())
     }
 
     /// The statement at a place, if it changes records.
-    pub(super) fn statement(&self, place: usize) -> Result<Option<Sql>> {
-        Ok(match self.with.cte_tables[place].query.body.as_ref() {
+    pub(crate) fn statement(&self, place: usize) -> Option<Sql> {
+        match self.with.cte_tables[place].query.body.as_ref() {
             SetExpr::Insert(own) | SetExpr::Update(own) | SetExpr::Delete(own) | SetExpr::Merge(own) => {
                 Some(own.clone())
             }
             _ => None,
-        })
+        }
     }
 
     /// Whether several parts name the query at a place.
-    pub(super) fn is_shared(&self, place: usize) -> bool {
+    pub(crate) fn is_shared(&self, place: usize) -> bool {
         self.named[place] > 1
     }
 
     /// All rows of the query at a place, which sees those before it.
-    pub(super) fn rows_of(&self, place: usize) -> Result<Query> {
+    pub(crate) fn rows_of(&self, place: usize) -> Result<Query> {
         let name = fold(&self.with.cte_tables[place].alias.name);
         let query = query_of(&format!("SELECT * FROM {}", Ident::with_quote('"', name)))?;
         let own = self.order.iter().copied().take_while(|other| *other != place).chain([place]);
@@ -101,12 +101,12 @@ impl<'c> KnownQueries<'c> {
     }
 
     /// The statement at a place as a query, which sees those before it.
-    pub(super) fn part(&self, place: usize) -> Query {
+    pub(crate) fn part(&self, place: usize) -> Query {
         Query { with: self.before(place), ..*self.with.cte_tables[place].query.clone() }
     }
 
     /// The queries that stand before one, for it and the WITH of its own.
-    pub(super) fn before(&self, place: usize) -> Option<With> {
+    pub(crate) fn before(&self, place: usize) -> Option<With> {
         let own = self.order.iter().take_while(|other| **other != place);
         let before = self.with_of(own.copied());
         match (&self.with.cte_tables[place].query.with, before) {
@@ -127,7 +127,7 @@ impl<'c> KnownQueries<'c> {
     }
 
     /// All queries, for the last part.
-    pub(super) fn all(&self) -> Option<With> {
+    pub(crate) fn all(&self) -> Option<With> {
         self.with_of(self.order.iter().copied())
     }
 
@@ -140,13 +140,13 @@ impl<'c> KnownQueries<'c> {
     }
 
     /// Puts the rows that the query at a place has given in its place; nothing where it gives none.
-    pub(super) fn put(&mut self, place: usize, rows: Option<Returned>) -> Result<()> {
+    pub(crate) fn put(&mut self, place: usize, rows: Option<Returned>) -> Result<()> {
         let Some((schema, rows)) = rows.map(Returned::rows) else { return Ok(()) };
         self.put_rows(place, &schema, rows)
     }
 
-    /// The same with a schema, and perhaps no rows.
-    pub(super) fn put_rows(&mut self, place: usize, schema: &SchemaRef, rows: Vec<RecordBatch>) -> Result<()> {
+    /// Puts rows of a schema in the place of the query at a place: perhaps none.
+    pub(crate) fn put_rows(&mut self, place: usize, schema: &SchemaRef, rows: Vec<RecordBatch>) -> Result<()> {
         // Several columns may have one name.
         let numbered =
             |(at, field): (usize, &Arc<Field>)| Arc::new(field.as_ref().clone().with_name(format!("column {at}")));
@@ -184,4 +184,14 @@ fn returns(query: &Query) -> bool {
         Sql::Merge(merge) => merge.output.is_some(),
         _ => true,
     }
+}
+
+/// Refuses statements within those of a WITH: these have one of their own that changes nothing.
+fn refuse_nested(query: &Query) -> Result<()> {
+    let nested = query.with.as_ref().is_some_and(|with| with.cte_tables.iter().any(|own| writes(&own.query)));
+    if nested {
+        let text = "INSERT, UPDATE, DELETE or MERGE anywhere but in a WITH at the top of a statement";
+        return Err(unsupported(text.to_owned()));
+    }
+    Ok(())
 }

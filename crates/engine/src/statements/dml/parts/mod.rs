@@ -8,19 +8,17 @@
 //! | file | what |
 //! |---|---|
 //! | `known` | the queries of the WITH as those behind them see them |
-//! | `described` | the schema and the parameters of such a statement |
 
-mod described;
 mod known;
 
-pub(crate) use described::describe;
+pub(crate) use known::KnownQueries;
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
-use crate::sql::ignored::{apart, has_changes, refuse_ignored, writes};
+use crate::sql::ignored::{apart, has_changes, refuse_ignored};
 use crate::sql::names::unsupported;
-use crate::statements::dml::change::{FoundRecords, New, Pending, Returned, Work, needs_steps, write_all};
-use crate::statements::dml::insert::Inserting;
-use crate::statements::dml::parts::known::KnownQueries;
+use crate::statements::dml::change::{FoundRecords, New, Pending, Returned, needs_steps, write_all};
+use crate::statements::dml::insert::{InsertedRows, Inserting};
+use crate::statements::dml::work::Work;
 use crate::statements::dml::{change, insert, merge};
 use crate::statements::writable;
 use crate::{Error, Result};
@@ -84,9 +82,9 @@ fn changed(context: &StatementContext, query: &Query) -> Result<Vec<TargetTable>
 }
 
 /// The table that a statement changes, and what it does.
-fn target(statement: &Sql) -> Result<(&ObjectName, &'static str)> {
-    let named = |table, verb| match table {
-        &TableFactor::Table { ref name, .. } => Ok((name, verb)),
+fn target<'s>(statement: &'s Sql) -> Result<(&'s ObjectName, &'static str)> {
+    let named = |table: &'s TableFactor, verb| match table {
+        TableFactor::Table { name, .. } => Ok((name, verb)),
         _ => Err(unsupported(format!("{verb} of anything but one table"))),
     };
     match statement {
@@ -138,12 +136,13 @@ impl Found<'_> {
         let (name, verb) = target(&statement)?;
         let before = self.before(&writable(self.context, name, verb)?);
         let work = match statement {
-            Sql::Update(update) => change::update(update, with)?,
-            Sql::Delete(delete) => change::delete(delete, with)?,
-            Sql::Merge(merging) => merge::work(merging, with)?,
+            Sql::Update(update) => Work::Change(Box::new(change::update(update, with)?)),
+            Sql::Delete(delete) => Work::Change(Box::new(change::delete(delete, with)?)),
+            Sql::Merge(merging) => Work::Merge(Box::new(merge::merging(merging, with)?)),
             Sql::Insert(inserting) => match insert::read(here, inserting, with, parameters.clone()).await? {
-                Inserting::Upsert(upsert) => Work::Upsert(Box::new(upsert)),
-                Inserting::Rows { target, ingest, returned } => {
+                Inserting::Upsert(upsert) => Work::Upsert(upsert),
+                Inserting::Rows(rows) => {
+                    let InsertedRows { target, ingest, returned } = *rows;
                     let written = blocking(move || ingest.written()).await?;
                     let records = written.rows;
                     let found = FoundRecords::of_new(here, &target, New::Rows(written), records, Vec::new())?;
@@ -179,9 +178,9 @@ async fn attempt(
 ) -> Result<Option<Outcome>> {
     let mut known = KnownQueries::of(context, query)?;
     let mut found = Found { changes: Vec::new(), changed: changed(context, query)?, context };
-    for place in known.order()? {
+    for place in known.order() {
         let (here, with) = (known.context(), known.before(place));
-        match known.statement(place)? {
+        match known.statement(place) {
             Some(statement) => {
                 let (_, returned) = found.part(&here, statement, with, parameters.clone()).await?;
                 known.put(place, returned)?;
@@ -208,14 +207,4 @@ async fn attempt(
     };
     let is_written = write_all(context, found.changes).await?;
     Ok(is_written.then(|| returned.map_or(Outcome::Affected(records), Returned::outcome)))
-}
-
-/// Refuses statements within those of a WITH: these have one of their own that changes nothing.
-fn refuse_nested(query: &Query) -> Result<()> {
-    let nested = query.with.as_ref().is_some_and(|with| with.cte_tables.iter().any(|own| writes(&own.query)));
-    if nested {
-        let text = "INSERT, UPDATE, DELETE or MERGE anywhere but in a WITH at the top of a statement";
-        return Err(unsupported(text.to_owned()));
-    }
-    Ok(())
 }
