@@ -189,7 +189,7 @@ impl Bound {
         }
     }
 
-    /// The same columns with the second names of `others`.
+    /// These columns with the second names of `others`.
     pub(super) fn also_called<'n>(mut self, others: impl IntoIterator<Item = &'n Named>) -> Self {
         for (own, other) in self.columns.iter_mut().zip(others) {
             own.other.clone_from(&other.other);

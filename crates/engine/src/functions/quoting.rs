@@ -90,14 +90,14 @@ fn formatted(arguments: &[ArrayRef]) -> Result<ArrayRef> {
 
 /// A place in a form: `%2$-10s`.
 #[derive(Debug, Default)]
-struct Place {
+struct FormatPlace {
     position: Option<usize>,
     is_left: bool,
-    width: Width,
+    width: FieldWidth,
 }
 
 #[derive(Debug, Default)]
-enum Width {
+enum FieldWidth {
     #[default]
     None,
     Given(i64),
@@ -132,9 +132,9 @@ fn of_form(form: &str, values: &[Option<&str>]) -> Result<String> {
             }
         };
         let width = match place.width {
-            Width::None => 0,
-            Width::Given(width) => width,
-            Width::Argument(position) => match take(position)? {
+            FieldWidth::None => 0,
+            FieldWidth::Given(width) => width,
+            FieldWidth::Argument(position) => match take(position)? {
                 None => 0,
                 Some(own) => match own.trim().parse::<i64>() {
                     Ok(width) => width,
@@ -160,13 +160,13 @@ fn of_form(form: &str, values: &[Option<&str>]) -> Result<String> {
 }
 
 /// What stands between `%` and the letter.
-fn place(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Place> {
-    let mut place = Place::default();
+fn place(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<FormatPlace> {
+    let mut place = FormatPlace::default();
     let first = number(letters)?;
     if first.is_some() && letters.next_if_eq(&'$').is_some() {
         place.position = first.and_then(|first| usize::try_from(first).ok());
     } else if let Some(width) = first {
-        place.width = Width::Given(width);
+        place.width = FieldWidth::Given(width);
         return Ok(place);
     }
     while letters.next_if_eq(&'-').is_some() {
@@ -177,9 +177,9 @@ fn place(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Place
         if position.is_some() && letters.next_if_eq(&'$').is_none() {
             return invalid!(InvalidParameterValue, "a width by position is written *2$ in format");
         }
-        place.width = Width::Argument(position.and_then(|position| usize::try_from(position).ok()));
+        place.width = FieldWidth::Argument(position.and_then(|position| usize::try_from(position).ok()));
     } else if let Some(width) = number(letters)? {
-        place.width = Width::Given(width);
+        place.width = FieldWidth::Given(width);
     }
     Ok(place)
 }

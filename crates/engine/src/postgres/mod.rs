@@ -10,7 +10,7 @@ mod names;
 mod oids;
 mod types;
 
-pub(crate) use names::{CatalogNames, Definition, Relation, RelationKind, Size};
+pub(crate) use names::{CatalogNames, Definition, MeasuredSize, Relation, RelationKind};
 pub(crate) use oids::{
     DATABASE, OWNER, PG_CATALOG, hashed, schema_oid, system_table_oid, table_oid, temporary_table_oid,
 };

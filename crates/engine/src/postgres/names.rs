@@ -42,7 +42,7 @@ pub(crate) enum Definition {
 
 /// What of a table is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Size {
+pub(crate) enum MeasuredSize {
     Table,
     Indexes,
     All,
@@ -75,7 +75,7 @@ pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
     fn definition(&self, kind: Definition, oid: i64) -> Option<String>;
 
     /// Bytes of a table; of the database where no table is named.
-    fn bytes(&self, oid: Option<i64>, of: Size) -> Option<i64>;
+    fn bytes(&self, oid: Option<i64>, of: MeasuredSize) -> Option<i64>;
 
     /// The database's name.
     fn database(&self) -> String;

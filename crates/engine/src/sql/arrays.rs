@@ -169,11 +169,7 @@ fn depth(expression: &Expr) -> usize {
 /// Subscripts count from 1, and there is nothing before: DataFusion counts negative ones from the end.
 fn subscript(access: &mut AccessExpr) {
     match access {
-        AccessExpr::Subscript(Subscript::Index { index }) => {
-            if is_negative(index) {
-                *index = number("0");
-            }
-        }
+        AccessExpr::Subscript(Subscript::Index { index }) if is_negative(index) => *index = number("0"),
         AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None }) => {
             *lower_bound = Some(match lower_bound.take() {
                 None => number("1"),

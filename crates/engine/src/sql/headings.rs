@@ -84,10 +84,10 @@ fn name_of(expression: &Expr) -> Option<(String, Strength)> {
             field.map(|name| (name, Strength::Strong)).or_else(|| name_of(root))
         }
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => name_of(inner),
-        Expr::Function(call) => match call.name.0.last().and_then(|part| part.as_ident()) {
-            Some(name) => Some((fold(name), Strength::Strong)),
-            None => None,
-        },
+        Expr::Function(call) => {
+            let name = call.name.0.last().and_then(|part| part.as_ident());
+            name.map(|name| (fold(name), Strength::Strong))
+        }
         Expr::Cast { expr, data_type, .. } => {
             name_of(expr).filter(|(_, strength)| *strength == Strength::Strong).or_else(|| weak(type_name(data_type)))
         }

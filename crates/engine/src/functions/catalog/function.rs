@@ -24,7 +24,7 @@ const ZONE: &str = "UTC";
 
 /// A value of an argument, or of the result.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum CatalogValue {
     Null,
     Text(String),
     Integer(i64),
@@ -35,7 +35,7 @@ pub(super) enum Value {
     Moment(i64),
 }
 
-impl Value {
+impl CatalogValue {
     /// Its text, or the digits of a number.
     pub(super) fn text(&self) -> String {
         match self {
@@ -56,13 +56,13 @@ impl Value {
     }
 }
 
-impl From<Option<String>> for Value {
+impl From<Option<String>> for CatalogValue {
     fn from(text: Option<String>) -> Self {
         text.map_or(Self::Null, Self::Text)
     }
 }
 
-impl From<Option<i64>> for Value {
+impl From<Option<i64>> for CatalogValue {
     fn from(number: Option<i64>) -> Self {
         number.map_or(Self::Null, Self::Integer)
     }
@@ -89,29 +89,29 @@ impl Gives {
         }
     }
 
-    fn array(self, values: Vec<Value>) -> ArrayRef {
+    fn array(self, values: Vec<CatalogValue>) -> ArrayRef {
         match self {
             Self::Text => {
-                let text = |value| if let Value::Text(text) = value { Some(text) } else { None };
+                let text = |value| if let CatalogValue::Text(text) = value { Some(text) } else { None };
                 Arc::new(values.into_iter().map(text).collect::<StringViewArray>())
             }
             Self::Integer => {
-                let number = |value| if let Value::Integer(number) = value { Some(number) } else { None };
+                let number = |value| if let CatalogValue::Integer(number) = value { Some(number) } else { None };
                 Arc::new(values.into_iter().map(number).collect::<Int64Array>())
             }
             Self::Truth => {
-                let truth = |value| if let Value::Truth(truth) = value { Some(truth) } else { None };
+                let truth = |value| if let CatalogValue::Truth(truth) = value { Some(truth) } else { None };
                 Arc::new(values.into_iter().map(truth).collect::<BooleanArray>())
             }
             Self::Moment => {
-                let moment = |value| if let Value::Moment(moment) = value { Some(moment) } else { None };
+                let moment = |value| if let CatalogValue::Moment(moment) = value { Some(moment) } else { None };
                 let moments = values.into_iter().map(moment).collect::<TimestampMicrosecondArray>();
                 Arc::new(moments.with_timezone(ZONE))
             }
             Self::Texts => {
                 let mut lists = ListBuilder::new(StringViewBuilder::new());
                 for value in values {
-                    if let Value::Texts(texts) = value {
+                    if let CatalogValue::Texts(texts) = value {
                         texts.into_iter().for_each(|text| lists.values().append_value(text));
                         lists.append(true);
                     } else {
@@ -125,7 +125,7 @@ impl Gives {
 }
 
 /// The result for one row's arguments.
-pub(super) type OfRow = fn(&[Value], &dyn CatalogNames) -> Result<Value>;
+pub(super) type OfRow = fn(&[CatalogValue], &dyn CatalogNames) -> Result<CatalogValue>;
 
 /// A function that asks the catalog. Two of one name are the same function.
 #[derive(Debug)]
@@ -195,13 +195,13 @@ fn taken(name: &str, data_type: &DataType) -> Result<DataType> {
     }
 }
 
-fn values(array: &ArrayRef) -> Vec<Value> {
+fn values(array: &ArrayRef) -> Vec<CatalogValue> {
     let value = |row: usize| match array.data_type() {
-        _ if array.is_null(row) => Value::Null,
-        DataType::Int64 => Value::Integer(array.as_primitive::<Int64Type>().value(row)),
-        DataType::Boolean => Value::Truth(array.as_boolean().value(row)),
-        DataType::Utf8View => Value::Text(array.as_string_view().value(row).to_owned()),
-        _ => Value::Null,
+        _ if array.is_null(row) => CatalogValue::Null,
+        DataType::Int64 => CatalogValue::Integer(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Boolean => CatalogValue::Truth(array.as_boolean().value(row)),
+        DataType::Utf8View => CatalogValue::Text(array.as_string_view().value(row).to_owned()),
+        _ => CatalogValue::Null,
     };
     (0..array.len()).map(value).collect()
 }
@@ -250,12 +250,12 @@ impl ScalarUDFImpl for CatalogFunction {
             .args
             .iter()
             .map(|own| Ok(values(&own.to_array(rows)?)))
-            .collect::<DataFusionResult<Vec<Vec<Value>>>>()?;
+            .collect::<DataFusionResult<Vec<Vec<CatalogValue>>>>()?;
         let mut results = Vec::with_capacity(rows);
         for row in 0..rows {
-            let own: Vec<Value> = columns.iter().map(|column| column[row].clone()).collect();
-            let is_null = self.is_strict && own.contains(&Value::Null);
-            results.push(if is_null { Value::Null } else { (self.of_row)(&own, names.as_ref())? });
+            let own: Vec<CatalogValue> = columns.iter().map(|column| column[row].clone()).collect();
+            let is_null = self.is_strict && own.contains(&CatalogValue::Null);
+            results.push(if is_null { CatalogValue::Null } else { (self.of_row)(&own, names.as_ref())? });
         }
         let array = self.gives.array(results);
         Ok(if is_constant && !is_volatile { ScalarValue::try_from_array(&array, 0)?.into() } else { array.into() })

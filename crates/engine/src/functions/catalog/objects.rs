@@ -1,6 +1,6 @@
 //! What clients ask about objects: whether a name alone means them, what one may do with them, and how they were defined.
 
-use crate::functions::catalog::function::{CatalogFunction, Gives, Value};
+use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
 use crate::functions::catalog::registered::parts_of;
 use crate::postgres::{CatalogNames, Definition, OWNER, Relation, format_type, schema_oid};
 use crate::{Error, Result};
@@ -27,9 +27,9 @@ fn visibility() -> Vec<CatalogFunction> {
     ];
     let mut all = vec![CatalogFunction::new("pg_table_is_visible", 1..=1, Gives::Truth, |own, names| {
         let found = own[0].integer().and_then(|oid| names.relation_of(oid));
-        Ok(found.map_or(Value::Null, |relation| Value::Truth(relation.is_visible)))
+        Ok(found.map_or(CatalogValue::Null, |relation| CatalogValue::Truth(relation.is_visible)))
     })];
-    let truth = |name| CatalogFunction::new(name, 1..=1, Gives::Truth, |_, _| Ok(Value::Truth(true)));
+    let truth = |name| CatalogFunction::new(name, 1..=1, Gives::Truth, |_, _| Ok(CatalogValue::Truth(true)));
     all.extend(others.into_iter().map(truth));
     all
 }
@@ -39,7 +39,7 @@ fn visibility() -> Vec<CatalogFunction> {
 /// # Errors
 ///
 /// Nothing has the name.
-pub(super) fn relation_of(value: &Value, names: &dyn CatalogNames) -> Result<Option<Relation>> {
+pub(super) fn relation_of(value: &CatalogValue, names: &dyn CatalogNames) -> Result<Option<Relation>> {
     if let Some(oid) = value.integer() {
         return Ok(names.relation_of(oid));
     }
@@ -60,26 +60,26 @@ fn privileges() -> Vec<CatalogFunction> {
         &["select", "insert", "update", "delete", "truncate", "references", "trigger", "maintain"];
     vec![
         CatalogFunction::new("has_table_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
             check(&privilege.text(), OF_TABLES)?;
-            Ok(relation_of(object, names)?.map_or(Value::Null, |_| Value::Truth(true)))
+            Ok(relation_of(object, names)?.map_or(CatalogValue::Null, |_| CatalogValue::Truth(true)))
         }),
         CatalogFunction::new("has_any_column_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
             check(&privilege.text(), &["select", "insert", "update", "references"])?;
-            Ok(relation_of(object, names)?.map_or(Value::Null, |_| Value::Truth(true)))
+            Ok(relation_of(object, names)?.map_or(CatalogValue::Null, |_| CatalogValue::Truth(true)))
         }),
         CatalogFunction::new("has_column_privilege", 3..=4, Gives::Truth, |own, names| {
-            let [.., object, column, privilege] = own else { return Ok(Value::Null) };
+            let [.., object, column, privilege] = own else { return Ok(CatalogValue::Null) };
             check(&privilege.text(), &["select", "insert", "update", "references"])?;
-            let Some(relation) = relation_of(object, names)? else { return Ok(Value::Null) };
+            let Some(relation) = relation_of(object, names)? else { return Ok(CatalogValue::Null) };
             let columns = names.columns(relation.oid);
             match column.integer() {
                 Some(number) => Ok(usize::try_from(number)
                     .ok()
                     .filter(|number| (1..=columns.len()).contains(number))
-                    .map_or(Value::Null, |_| Value::Truth(true))),
-                None if columns.contains(&column.text()) => Ok(Value::Truth(true)),
+                    .map_or(CatalogValue::Null, |_| CatalogValue::Truth(true))),
+                None if columns.contains(&column.text()) => Ok(CatalogValue::Truth(true)),
                 None => Err(Error::invalid(
                     SqlState::UndefinedColumn,
                     format!("column '{}' of relation '{}' does not exist", column.text(), relation.name),
@@ -87,15 +87,15 @@ fn privileges() -> Vec<CatalogFunction> {
             }
         }),
         CatalogFunction::new("has_schema_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
             check(&privilege.text(), &["create", "usage"])?;
             let schemas = names.schemas();
             match object.integer() {
                 Some(oid) => {
                     let is_there = schemas.iter().any(|name| schema_oid(name) == oid);
-                    Ok(if is_there { Value::Truth(true) } else { Value::Null })
+                    Ok(if is_there { CatalogValue::Truth(true) } else { CatalogValue::Null })
                 }
-                None if schemas.contains(&object.text()) => Ok(Value::Truth(true)),
+                None if schemas.contains(&object.text()) => Ok(CatalogValue::Truth(true)),
                 None => {
                     let text = format!("schema '{}' does not exist", object.text());
                     Err(Error::invalid(SqlState::UndefinedSchema, text))
@@ -103,11 +103,13 @@ fn privileges() -> Vec<CatalogFunction> {
             }
         }),
         CatalogFunction::new("has_database_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
             check(&privilege.text(), &["create", "connect", "temp", "temporary"])?;
             match object.integer() {
-                Some(oid) => Ok(if oid == crate::postgres::DATABASE { Value::Truth(true) } else { Value::Null }),
-                None if object.text() == names.database() => Ok(Value::Truth(true)),
+                Some(oid) => {
+                    Ok(if oid == crate::postgres::DATABASE { CatalogValue::Truth(true) } else { CatalogValue::Null })
+                }
+                None if object.text() == names.database() => Ok(CatalogValue::Truth(true)),
                 None => {
                     let text =
                         format!("database '{}' does not exist; this one is '{}'", object.text(), names.database());
@@ -116,9 +118,9 @@ fn privileges() -> Vec<CatalogFunction> {
             }
         }),
         CatalogFunction::new("has_sequence_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(Value::Null) };
+            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
             check(&privilege.text(), &["usage", "select", "update"])?;
-            Ok(relation_of(object, names)?.map_or(Value::Null, |_| Value::Truth(true)))
+            Ok(relation_of(object, names)?.map_or(CatalogValue::Null, |_| CatalogValue::Truth(true)))
         }),
         may("has_function_privilege"),
         may("has_type_privilege"),
@@ -128,7 +130,7 @@ fn privileges() -> Vec<CatalogFunction> {
 }
 
 fn may(name: &'static str) -> CatalogFunction {
-    CatalogFunction::new(name, 2..=3, Gives::Truth, |_, _| Ok(Value::Truth(true)))
+    CatalogFunction::new(name, 2..=3, Gives::Truth, |_, _| Ok(CatalogValue::Truth(true)))
 }
 
 /// Errors on what is no privilege: `SELECT`, `INSERT WITH GRANT OPTION`, several with commas between.
@@ -148,19 +150,19 @@ fn definitions() -> Vec<CatalogFunction> {
     let mut all = vec![
         CatalogFunction::new("format_type", 2..=2, Gives::Text, |own, _| {
             let oid = own[0].integer();
-            Ok(oid.map_or(Value::Null, |oid| Value::Text(format_type(oid, own[1].integer()))))
+            Ok(oid.map_or(CatalogValue::Null, |oid| CatalogValue::Text(format_type(oid, own[1].integer()))))
         })
         .with_nulls(),
-        CatalogFunction::new("pg_get_expr", 2..=3, Gives::Text, |own, _| Ok(Value::Text(own[0].text()))),
+        CatalogFunction::new("pg_get_expr", 2..=3, Gives::Text, |own, _| Ok(CatalogValue::Text(own[0].text()))),
         CatalogFunction::new("pg_get_constraintdef", 1..=2, Gives::Text, |own, names| {
             Ok(own[0].integer().and_then(|oid| names.definition(Definition::Constraint, oid)).into())
         }),
         CatalogFunction::new("pg_get_indexdef", 1..=3, Gives::Text, |own, names| {
-            let Some(oid) = own[0].integer() else { return Ok(Value::Null) };
-            match own.get(1).and_then(Value::integer).unwrap_or_default() {
+            let Some(oid) = own[0].integer() else { return Ok(CatalogValue::Null) };
+            match own.get(1).and_then(CatalogValue::integer).unwrap_or_default() {
                 0 => {
                     // Written for people, it says no schema that the search path has.
-                    let is_pretty = own.get(2) == Some(&Value::Truth(true));
+                    let is_pretty = own.get(2) == Some(&CatalogValue::Truth(true));
                     let text = names.definition(Definition::Index, oid);
                     let text = text.map(|text| if is_pretty { text.replacen(" ON public.", " ON ", 1) } else { text });
                     Ok(text.into())
@@ -172,22 +174,22 @@ fn definitions() -> Vec<CatalogFunction> {
             }
         }),
         CatalogFunction::new("pg_get_viewdef", 1..=2, Gives::Text, |own, names| {
-            let Some(relation) = relation_of(&own[0], names)? else { return Ok(Value::Null) };
+            let Some(relation) = relation_of(&own[0], names)? else { return Ok(CatalogValue::Null) };
             Ok(names.definition(Definition::View, relation.oid).into())
         }),
         CatalogFunction::new("pg_get_userbyid", 1..=1, Gives::Text, |own, names| {
-            Ok(Value::Text(match own[0].integer() {
+            Ok(CatalogValue::Text(match own[0].integer() {
                 Some(OWNER) => names.user(),
                 other => format!("unknown (OID={})", other.unwrap_or_default()),
             }))
         }),
-        CatalogFunction::new("pg_partition_ancestors", 1..=1, Gives::Integer, |_, _| Ok(Value::Null)),
-        CatalogFunction::new("pg_relation_is_publishable", 1..=1, Gives::Truth, |_, _| Ok(Value::Truth(false))),
+        CatalogFunction::new("pg_partition_ancestors", 1..=1, Gives::Integer, |_, _| Ok(CatalogValue::Null)),
+        CatalogFunction::new("pg_relation_is_publishable", 1..=1, Gives::Truth, |_, _| Ok(CatalogValue::Truth(false))),
         CatalogFunction::new("pg_relation_filenode", 1..=1, Gives::Integer, |own, names| {
             Ok(relation_of(&own[0], names)?.map(|relation| relation.oid).into())
         }),
         CatalogFunction::new("pg_encoding_to_char", 1..=1, Gives::Text, |own, _| {
-            Ok(Value::Text(match own[0].integer() {
+            Ok(CatalogValue::Text(match own[0].integer() {
                 Some(0) => "SQL_ASCII".to_owned(),
                 Some(6) => "UTF8".to_owned(),
                 _ => String::new(),
@@ -195,7 +197,7 @@ fn definitions() -> Vec<CatalogFunction> {
         }),
         CatalogFunction::new("pg_char_to_encoding", 1..=1, Gives::Integer, |own, _| {
             let name = own[0].text().to_lowercase().replace(['-', '_'], "");
-            Ok(Value::Integer(match name.as_str() {
+            Ok(CatalogValue::Integer(match name.as_str() {
                 "utf8" | "unicode" => 6,
                 "sqlascii" => 0,
                 _ => -1,
@@ -216,14 +218,14 @@ fn definitions() -> Vec<CatalogFunction> {
         ("pg_relation_filepath", 1..=1),
         ("pg_tablespace_location", 1..=1),
     ];
-    let null = |(name, arguments)| CatalogFunction::new(name, arguments, Gives::Text, |_, _| Ok(Value::Null));
+    let null = |(name, arguments)| CatalogFunction::new(name, arguments, Gives::Text, |_, _| Ok(CatalogValue::Null));
     all.extend(none.into_iter().map(null));
     all
 }
 
 /// There are no comments.
 fn comments() -> Vec<CatalogFunction> {
-    let null = |(name, arguments)| CatalogFunction::new(name, arguments, Gives::Text, |_, _| Ok(Value::Null));
+    let null = |(name, arguments)| CatalogFunction::new(name, arguments, Gives::Text, |_, _| Ok(CatalogValue::Null));
     [("obj_description", 1..=2), ("col_description", 2..=2), ("shobj_description", 2..=2)]
         .into_iter()
         .map(null)

@@ -1,6 +1,6 @@
 //! Names as OIDs and back: what `'t'::regclass` is, `to_regclass('t')`, and how an OID of such a type is shown.
 
-use crate::functions::catalog::function::{CatalogFunction, Gives, Value};
+use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
 use crate::functions::quoting::quoted;
 use crate::postgres::{CatalogNames, OWNER, format_type, hashed, schema_oid, type_of_name, type_of_oid};
 use crate::{Error, Result};
@@ -8,7 +8,7 @@ use gingham_storage::SqlState;
 
 /// `registered('regclass', 't')`: the OID that a name has as that type.
 pub(crate) const REGISTERED: &str = "registered";
-/// The same, NULL where nothing has the name.
+/// `registered_or_null('regclass', 't')`: that OID, or NULL where nothing has the name.
 pub(crate) const REGISTERED_OR_NULL: &str = "registered_or_null";
 /// `registered_name('regclass', 16385)`: the name of an OID, or its digits.
 pub(crate) const REGISTERED_NAME: &str = "registered_name";
@@ -18,7 +18,7 @@ pub(super) fn all() -> Vec<CatalogFunction> {
         CatalogFunction::new(REGISTERED, 2..=2, Gives::Integer, |own, names| {
             let kind = own[0].text();
             match known(&kind, &own[1], names)? {
-                Some(oid) => Ok(Value::Integer(oid)),
+                Some(oid) => Ok(CatalogValue::Integer(oid)),
                 None => Err(unknown(&kind, &own[1].text())),
             }
         }),
@@ -27,7 +27,7 @@ pub(super) fn all() -> Vec<CatalogFunction> {
         }),
         CatalogFunction::new(REGISTERED_NAME, 2..=2, Gives::Text, |own, names| {
             let oid = own[1].integer().unwrap_or_default();
-            Ok(Value::Text(if oid == 0 {
+            Ok(CatalogValue::Text(if oid == 0 {
                 "-".to_owned()
             } else {
                 name_of(&own[0].text(), oid, names).unwrap_or_else(|| oid.to_string())
@@ -37,7 +37,7 @@ pub(super) fn all() -> Vec<CatalogFunction> {
 }
 
 /// The OID of what a value names; `None` where nothing has the name.
-fn known(kind: &str, value: &Value, names: &dyn CatalogNames) -> Result<Option<i64>> {
+fn known(kind: &str, value: &CatalogValue, names: &dyn CatalogNames) -> Result<Option<i64>> {
     if let Some(oid) = value.integer() {
         return Ok(Some(oid));
     }

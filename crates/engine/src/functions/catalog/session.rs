@@ -1,6 +1,6 @@
 //! Who is connected to what, and since when.
 
-use crate::functions::catalog::function::{CatalogFunction, Gives, Value};
+use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 use std::sync::OnceLock;
@@ -13,34 +13,43 @@ const LONGEST: f64 = 3.2e7;
 
 pub(super) fn all() -> Vec<CatalogFunction> {
     vec![
-        CatalogFunction::new("current_user", 0..=0, Gives::Text, |_, names| Ok(Value::Text(names.user())))
+        CatalogFunction::new("current_user", 0..=0, Gives::Text, |_, names| Ok(CatalogValue::Text(names.user())))
             .alias("session_user")
             .alias("user")
             .alias("current_role"),
-        CatalogFunction::new("current_database", 0..=0, Gives::Text, |_, names| Ok(Value::Text(names.database())))
-            .alias("current_catalog"),
+        CatalogFunction::new("current_database", 0..=0, Gives::Text, |_, names| {
+            Ok(CatalogValue::Text(names.database()))
+        })
+        .alias("current_catalog"),
         CatalogFunction::new("current_schema", 0..=0, Gives::Text, |_, names| {
             Ok(names.search_path().into_iter().next().into())
         }),
         CatalogFunction::new("current_schemas", 1..=1, Gives::Texts, |own, names| {
-            let system = (own[0] == Value::Truth(true)).then(|| "pg_catalog".to_owned());
-            Ok(Value::Texts(system.into_iter().chain(names.search_path()).collect()))
+            let system = (own[0] == CatalogValue::Truth(true)).then(|| "pg_catalog".to_owned());
+            Ok(CatalogValue::Texts(system.into_iter().chain(names.search_path()).collect()))
         }),
         CatalogFunction::new("pg_backend_pid", 0..=0, Gives::Integer, |_, _| {
-            Ok(Value::Integer(i64::from(std::process::id())))
+            Ok(CatalogValue::Integer(i64::from(std::process::id())))
         }),
-        CatalogFunction::new("pg_is_in_recovery", 0..=0, Gives::Truth, |_, _| Ok(Value::Truth(false))),
-        CatalogFunction::new("pg_postmaster_start_time", 0..=0, Gives::Moment, |_, _| Ok(Value::Moment(started())))
-            .alias("pg_conf_load_time"),
-        CatalogFunction::new("txid_current", 0..=0, Gives::Integer, |_, names| Ok(Value::Integer(names.commit())))
-            .alias("pg_current_xact_id"),
-        CatalogFunction::new("inet_server_addr", 0..=0, Gives::Text, |_, _| Ok(Value::Null)).alias("inet_client_addr"),
-        CatalogFunction::new("inet_server_port", 0..=0, Gives::Integer, |_, _| Ok(Value::Null))
+        CatalogFunction::new("pg_is_in_recovery", 0..=0, Gives::Truth, |_, _| Ok(CatalogValue::Truth(false))),
+        CatalogFunction::new("pg_postmaster_start_time", 0..=0, Gives::Moment, |_, _| {
+            Ok(CatalogValue::Moment(started()))
+        })
+        .alias("pg_conf_load_time"),
+        CatalogFunction::new("txid_current", 0..=0, Gives::Integer, |_, names| {
+            Ok(CatalogValue::Integer(names.commit()))
+        })
+        .alias("pg_current_xact_id"),
+        CatalogFunction::new("inet_server_addr", 0..=0, Gives::Text, |_, _| Ok(CatalogValue::Null))
+            .alias("inet_client_addr"),
+        CatalogFunction::new("inet_server_port", 0..=0, Gives::Integer, |_, _| Ok(CatalogValue::Null))
             .alias("inet_client_port"),
-        CatalogFunction::new("pg_client_encoding", 0..=0, Gives::Text, |_, _| Ok(Value::Text("UTF8".to_owned())))
-            .alias("getdatabaseencoding"),
-        CatalogFunction::new("pg_my_temp_schema", 0..=0, Gives::Integer, |_, _| Ok(Value::Integer(0))),
-        CatalogFunction::new("pg_is_other_temp_schema", 1..=1, Gives::Truth, |_, _| Ok(Value::Truth(false))),
+        CatalogFunction::new("pg_client_encoding", 0..=0, Gives::Text, |_, _| {
+            Ok(CatalogValue::Text("UTF8".to_owned()))
+        })
+        .alias("getdatabaseencoding"),
+        CatalogFunction::new("pg_my_temp_schema", 0..=0, Gives::Integer, |_, _| Ok(CatalogValue::Integer(0))),
+        CatalogFunction::new("pg_is_other_temp_schema", 1..=1, Gives::Truth, |_, _| Ok(CatalogValue::Truth(false))),
         CatalogFunction::new("pg_sleep", 1..=1, Gives::Text, |own, names| {
             let seconds = seconds(&own[0])?;
             let end = Instant::now() + Duration::from_secs_f64(seconds);
@@ -50,7 +59,7 @@ pub(super) fn all() -> Vec<CatalogFunction> {
                 }
                 let left = end.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    return Ok(Value::Text(String::new()));
+                    return Ok(CatalogValue::Text(String::new()));
                 }
                 std::thread::sleep(left.min(NAP));
             }
@@ -59,7 +68,7 @@ pub(super) fn all() -> Vec<CatalogFunction> {
     ]
 }
 
-fn seconds(value: &Value) -> Result<f64> {
+fn seconds(value: &CatalogValue) -> Result<f64> {
     let text = value.text();
     let seconds: f64 = text.trim().parse().map_err(|_| {
         Error::invalid(SqlState::InvalidParameterValue, format!("pg_sleep takes seconds as a number, not '{text}'"))

@@ -1,8 +1,8 @@
 //! Bytes of tables and of the database, and bytes as people write them.
 
-use crate::functions::catalog::function::{CatalogFunction, Gives, Value};
+use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
 use crate::functions::catalog::objects::relation_of;
-use crate::postgres::{DATABASE, Size};
+use crate::postgres::{DATABASE, MeasuredSize};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 
@@ -10,26 +10,26 @@ pub(super) fn all() -> Vec<CatalogFunction> {
     vec![
         CatalogFunction::new("pg_table_size", 1..=1, Gives::Integer, |own, names| {
             let found = relation_of(&own[0], names)?;
-            Ok(found.and_then(|relation| names.bytes(Some(relation.oid), Size::Table)).into())
+            Ok(found.and_then(|relation| names.bytes(Some(relation.oid), MeasuredSize::Table)).into())
         }),
         CatalogFunction::new("pg_relation_size", 1..=2, Gives::Integer, |own, names| {
             let found = relation_of(&own[0], names)?;
             let is_main = own.get(1).is_none_or(|fork| fork.text() == "main");
-            let bytes = found.and_then(|relation| names.bytes(Some(relation.oid), Size::Table));
+            let bytes = found.and_then(|relation| names.bytes(Some(relation.oid), MeasuredSize::Table));
             Ok(bytes.map(|bytes| if is_main { bytes } else { 0 }).into())
         }),
         CatalogFunction::new("pg_indexes_size", 1..=1, Gives::Integer, |own, names| {
             let found = relation_of(&own[0], names)?;
-            Ok(found.and_then(|relation| names.bytes(Some(relation.oid), Size::Indexes)).into())
+            Ok(found.and_then(|relation| names.bytes(Some(relation.oid), MeasuredSize::Indexes)).into())
         }),
         CatalogFunction::new("pg_total_relation_size", 1..=1, Gives::Integer, |own, names| {
             let found = relation_of(&own[0], names)?;
-            Ok(found.and_then(|relation| names.bytes(Some(relation.oid), Size::All)).into())
+            Ok(found.and_then(|relation| names.bytes(Some(relation.oid), MeasuredSize::All)).into())
         }),
         CatalogFunction::new("pg_database_size", 1..=1, Gives::Integer, |own, names| match own[0].integer() {
-            Some(DATABASE) => Ok(names.bytes(None, Size::All).into()),
-            Some(_) => Ok(Value::Null),
-            None if own[0].text() == names.database() => Ok(names.bytes(None, Size::All).into()),
+            Some(DATABASE) => Ok(names.bytes(None, MeasuredSize::All).into()),
+            Some(_) => Ok(CatalogValue::Null),
+            None if own[0].text() == names.database() => Ok(names.bytes(None, MeasuredSize::All).into()),
             None => {
                 let text = format!("database '{}' does not exist; this one is '{}'", own[0].text(), names.database());
                 Err(Error::invalid(SqlState::InvalidCatalogName, text))
@@ -49,7 +49,7 @@ const UNITS: [(&str, i64, bool, u32); 6] = [
     ("PB", 20 * 1024 - 1, true, 50),
 ];
 
-fn pretty(value: &Value) -> Result<Value> {
+fn pretty(value: &CatalogValue) -> Result<CatalogValue> {
     let text = value.text();
     let whole = text.split('.').next().unwrap_or_default().trim();
     let mut size: i64 = whole.parse().map_err(|_| {
@@ -60,14 +60,14 @@ fn pretty(value: &Value) -> Result<Value> {
         if next.is_none() || size.unsigned_abs() < limit.unsigned_abs() {
             // One bit more is kept than shown, to round half away from zero.
             let shown = if *is_rounded { (size + if size < 0 { 0 } else { 1 }) / 2 } else { size };
-            return Ok(Value::Text(format!("{shown} {name}")));
+            return Ok(CatalogValue::Text(format!("{shown} {name}")));
         }
         if let Some((.., next_rounded, next_bits)) = next {
             let shift = next_bits - bits - u32::from(*next_rounded) + u32::from(*is_rounded);
             size /= 1 << shift;
         }
     }
-    Ok(Value::Null)
+    Ok(CatalogValue::Null)
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
             (i64::MAX, "8192 PB"),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(pretty(&Value::Integer(bytes)).unwrap(), Value::Text(expected.into()), "{bytes}");
+            assert_eq!(pretty(&CatalogValue::Integer(bytes)).unwrap(), CatalogValue::Text(expected.into()), "{bytes}");
         }
     }
 }

@@ -13,15 +13,15 @@ use datafusion::logical_expr::{
 use std::sync::Arc;
 
 pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
-    vec![Arc::new(ScalarUDF::new_from_impl(TypeOf { signature: Signature::any(1, Volatility::Immutable) })), size()]
+    vec![Arc::new(ScalarUDF::new_from_impl(PgTypeof { signature: Signature::any(1, Volatility::Immutable) })), size()]
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct TypeOf {
+struct PgTypeof {
     signature: Signature,
 }
 
-impl ScalarUDFImpl for TypeOf {
+impl ScalarUDFImpl for PgTypeof {
     fn name(&self) -> &str {
         "pg_typeof"
     }

@@ -2,7 +2,7 @@
 
 use crate::functions::quoted;
 use crate::postgres::{Relation, hashed};
-use crate::session::pg_catalog::relations::{Index, Relations};
+use crate::session::pg_catalog::relations::{Index, ListedRelations};
 use gingham_storage::{ColumnId, TableDefinition};
 
 /// A constraint of a table.
@@ -43,7 +43,7 @@ pub(super) fn constraints<'a>(relation: &Relation, definition: &'a TableDefiniti
 
 /// A constraint as CREATE TABLE has it.
 pub(super) fn constraint_text(
-    relations: &Relations,
+    relations: &ListedRelations,
     relation: &Relation,
     definition: &TableDefinition,
     own: &Constraint<'_>,
@@ -68,7 +68,7 @@ pub(super) fn constraint_text(
 }
 
 /// An index as CREATE INDEX has it.
-pub(super) fn index_text(relations: &Relations, index: &Index) -> String {
+pub(super) fn index_text(relations: &ListedRelations, index: &Index) -> String {
     let unique = if index.is_unique { "UNIQUE " } else { "" };
     let table = relations
         .by_oid(index.table)

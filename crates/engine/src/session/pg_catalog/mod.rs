@@ -22,7 +22,7 @@ pub(super) use relations::Seen;
 pub(super) use rows::SCHEMA as NAME;
 
 use crate::Result;
-use crate::session::pg_catalog::relations::Relations;
+use crate::session::pg_catalog::relations::ListedRelations;
 use crate::session::pg_catalog::rows::Rows;
 use datafusion::catalog::{MemTable, TableProvider};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn has(table: &str) -> bool {
 /// The table of that name; `None` when there is none.
 pub(super) async fn table(name: &str, seen: &Seen) -> Result<Option<Arc<dyn TableProvider>>> {
     let Some(mut rows) = Rows::of(name) else { return Ok(None) };
-    let relations = Relations::of(seen);
+    let relations = ListedRelations::of(seen);
     match name {
         "pg_namespace" => objects::namespaces(&relations, &mut rows),
         "pg_class" => objects::classes(&relations, &mut rows),

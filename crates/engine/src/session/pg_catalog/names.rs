@@ -1,10 +1,10 @@
 //! The catalog of one statement as functions see it.
 
 use crate::functions::started;
-use crate::postgres::{CatalogNames, Definition, Relation, Size, hashed};
+use crate::postgres::{CatalogNames, Definition, MeasuredSize, Relation, hashed};
 use crate::session::CancelToken;
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
-use crate::session::pg_catalog::relations::{Kind, Relations, Seen};
+use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen};
 use crate::session::pg_catalog::rows;
 use crate::session::state::CATALOG;
 use gingham_storage::snapshot::TableSnapshot;
@@ -20,7 +20,7 @@ pub(in crate::session) struct StatementNames {
     seen: Seen,
     cancel: CancelToken,
     /// Listed when it is asked for first.
-    relations: OnceLock<Relations>,
+    relations: OnceLock<ListedRelations>,
     /// Whether a function asks.
     is_needed: AtomicBool,
 }
@@ -44,8 +44,8 @@ impl StatementNames {
         self.is_needed.load(Ordering::Relaxed).then(|| Arc::clone(self))
     }
 
-    fn relations(&self) -> &Relations {
-        self.relations.get_or_init(|| Relations::of(&self.seen))
+    fn relations(&self) -> &ListedRelations {
+        self.relations.get_or_init(|| ListedRelations::of(&self.seen))
     }
 }
 
@@ -67,15 +67,15 @@ impl CatalogNames for StatementNames {
 
     fn columns(&self, oid: i64) -> Vec<String> {
         match self.relations().by_oid(oid) {
-            Some((_, Kind::Table { definition, .. })) => {
+            Some((_, RelationSource::Table { definition, .. })) => {
                 definition.columns.iter().map(|column| column.name.clone()).collect()
             }
-            Some((_, Kind::Index(index))) => {
+            Some((_, RelationSource::Index(index))) => {
                 let columns = index.columns.iter().filter_map(|id| index.definition.column_by_id(*id));
                 columns.map(|column| column.name.clone()).collect()
             }
-            Some((_, Kind::View(view))) => view.columns.clone(),
-            Some((relation, Kind::Other)) => {
+            Some((_, RelationSource::View(view))) => view.columns.clone(),
+            Some((relation, RelationSource::Other)) => {
                 let columns = rows::columns_of(&relation.name).unwrap_or_default();
                 columns.into_iter().map(|(name, _)| name.to_owned()).collect()
             }
@@ -113,27 +113,27 @@ impl CatalogNames for StatementNames {
                 Some(constraint_text(relations, relation, definition, &own))
             }),
             Definition::Index => match relations.by_oid(oid) {
-                Some((_, Kind::Index(index))) => Some(index_text(relations, index)),
+                Some((_, RelationSource::Index(index))) => Some(index_text(relations, index)),
                 _ => None,
             },
             Definition::View => match relations.by_oid(oid) {
-                Some((_, Kind::View(view))) => Some(format!("{};", view.query)),
+                Some((_, RelationSource::View(view))) => Some(format!("{};", view.query)),
                 _ => None,
             },
         }
     }
 
-    fn bytes(&self, oid: Option<i64>, of: Size) -> Option<i64> {
+    fn bytes(&self, oid: Option<i64>, of: MeasuredSize) -> Option<i64> {
         let relations = self.relations();
-        let own = |kind: &Kind| match kind {
-            Kind::Table { snapshot: Some(table), .. } => bytes_of(table),
+        let own = |kind: &RelationSource| match kind {
+            RelationSource::Table { snapshot: Some(table), .. } => bytes_of(table),
             _ => 0,
         };
         let bytes = match (oid, of) {
             (None, _) => relations.all.iter().map(|(_, kind)| own(kind)).sum(),
             // Keys are kept with their table.
-            (Some(oid), Size::Indexes) => relations.by_oid(oid).map(|_| 0)?,
-            (Some(oid), Size::Table | Size::All) => relations.by_oid(oid).map(|(_, kind)| own(kind))?,
+            (Some(oid), MeasuredSize::Indexes) => relations.by_oid(oid).map(|_| 0)?,
+            (Some(oid), MeasuredSize::Table | MeasuredSize::All) => relations.by_oid(oid).map(|(_, kind)| own(kind))?,
         };
         i64::try_from(bytes).ok()
     }

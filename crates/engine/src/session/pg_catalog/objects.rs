@@ -3,7 +3,7 @@
 use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, schema_oid, type_of_oid};
 use crate::session::pg_catalog::definitions::{constraints, index_text, numbers};
 use crate::session::pg_catalog::names::{USER, bytes_of};
-use crate::session::pg_catalog::relations::{Kind, Relations, Seen, TEMPORARY};
+use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen, TEMPORARY};
 use crate::session::pg_catalog::rows::{Cell, Rows, columns_of};
 use crate::session::system_tables;
 
@@ -14,25 +14,25 @@ pub(super) const BTREE: i64 = 403;
 /// The collation of texts.
 pub(super) const COLLATION: i64 = 100;
 
-pub(super) fn namespaces(relations: &Relations, rows: &mut Rows) {
+pub(super) fn namespaces(relations: &ListedRelations, rows: &mut Rows) {
     for name in &relations.schemas {
         rows.push([("oid", schema_oid(name).into()), ("nspname", name.as_str().into()), ("nspowner", OWNER.into())]);
     }
 }
 
-pub(super) fn classes(relations: &Relations, rows: &mut Rows) {
+pub(super) fn classes(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, kind) in &relations.all {
         let (columns, checks, records, bytes, has_index) = match kind {
-            Kind::Table { definition, snapshot, .. } => (
+            RelationSource::Table { definition, snapshot, .. } => (
                 definition.columns.len(),
                 definition.checks.len(),
                 snapshot.as_ref().map_or(-1, |table| i64::try_from(table.rows()).unwrap_or(i64::MAX)),
                 snapshot.as_ref().map_or(0, |table| bytes_of(table)),
                 !definition.keys.is_empty() || !definition.indexes.is_empty(),
             ),
-            Kind::Index(index) => (index.columns.len(), 0, 0, 0, false),
-            Kind::View(view) => (view.columns.len(), 0, 0, 0, false),
-            Kind::Other => (columns_of(&relation.name).map_or(0, |own| own.len()), 0, -1, 0, false),
+            RelationSource::Index(index) => (index.columns.len(), 0, 0, 0, false),
+            RelationSource::View(view) => (view.columns.len(), 0, 0, 0, false),
+            RelationSource::Other => (columns_of(&relation.name).map_or(0, |own| own.len()), 0, -1, 0, false),
         };
         let method = match relation.kind {
             RelationKind::Table => HEAP,
@@ -97,10 +97,10 @@ fn attribute(rows: &mut Rows, own: &Attribute<'_>) {
     ]);
 }
 
-pub(super) async fn attributes(seen: &Seen, relations: &Relations, rows: &mut Rows) {
+pub(super) async fn attributes(seen: &Seen, relations: &ListedRelations, rows: &mut Rows) {
     for (relation, kind) in &relations.all {
         match kind {
-            Kind::Table { definition, .. } => {
+            RelationSource::Table { definition, .. } => {
                 for (number, column) in (1..).zip(&definition.columns) {
                     let (oid, modifier) = of_column(&column.logical_type);
                     let (is_nullable, has_default) = (column.nullable, column.default.is_some());
@@ -108,7 +108,7 @@ pub(super) async fn attributes(seen: &Seen, relations: &Relations, rows: &mut Ro
                     attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
                 }
             }
-            Kind::Index(index) => {
+            RelationSource::Index(index) => {
                 let columns = index.columns.iter().filter_map(|id| index.definition.column_by_id(*id));
                 for (number, column) in (1..).zip(columns) {
                     let (oid, modifier) = of_column(&column.logical_type);
@@ -117,9 +117,9 @@ pub(super) async fn attributes(seen: &Seen, relations: &Relations, rows: &mut Ro
                     attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
                 }
             }
-            Kind::View(_) => provided(seen, relation, rows).await,
-            Kind::Other if relation.schema == seen.standard.0 => {}
-            Kind::Other => match Rows::of(&relation.name) {
+            RelationSource::View(_) => provided(seen, relation, rows).await,
+            RelationSource::Other if relation.schema == seen.standard.0 => {}
+            RelationSource::Other => match Rows::of(&relation.name) {
                 Some(own) => {
                     let Ok(batch) = own.batch() else { continue };
                     for (number, field) in (1..).zip(batch.schema().fields()) {
@@ -146,7 +146,7 @@ async fn provided(seen: &Seen, relation: &Relation, rows: &mut Rows) {
     }
 }
 
-pub(super) fn defaults(relations: &Relations, rows: &mut Rows) {
+pub(super) fn defaults(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, definition) in relations.tables() {
         for (number, column) in (1..).zip(&definition.columns) {
             let Some(default) = &column.default else { continue };
@@ -160,15 +160,14 @@ pub(super) fn defaults(relations: &Relations, rows: &mut Rows) {
     }
 }
 
-fn index_of(relations: &Relations, relation: &Relation, name: &str) -> i64 {
-    let index = relations
-        .all
-        .iter()
-        .find(|(known, kind)| known.name == name && matches!(kind, Kind::Index(index) if index.table == relation.oid));
+fn index_of(relations: &ListedRelations, relation: &Relation, name: &str) -> i64 {
+    let index = relations.all.iter().find(|(known, kind)| {
+        known.name == name && matches!(kind, RelationSource::Index(index) if index.table == relation.oid)
+    });
     index.map_or(0, |(index, _)| index.oid)
 }
 
-pub(super) fn constraint_list(relations: &Relations, rows: &mut Rows) {
+pub(super) fn constraint_list(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, definition) in relations.tables() {
         for own in constraints(relation, definition) {
             let referred = own.referred.as_ref().and_then(|(id, columns)| {
@@ -200,9 +199,9 @@ pub(super) fn constraint_list(relations: &Relations, rows: &mut Rows) {
     }
 }
 
-pub(super) fn indexes(relations: &Relations, rows: &mut Rows) {
+pub(super) fn indexes(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, kind) in &relations.all {
-        let Kind::Index(index) = kind else { continue };
+        let RelationSource::Index(index) = kind else { continue };
         let columns = numbers(&index.definition, &index.columns);
         let zeros = vec![0; columns.len()];
         rows.push([
@@ -224,12 +223,12 @@ pub(super) fn indexes(relations: &Relations, rows: &mut Rows) {
     }
 }
 
-pub(super) fn tables(relations: &Relations, rows: &mut Rows) {
+pub(super) fn tables(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, kind) in &relations.all {
         if relation.kind != RelationKind::Table {
             continue;
         }
-        let has_indexes = matches!(kind, Kind::Table { definition, .. } if !definition.keys.is_empty() || !definition.indexes.is_empty());
+        let has_indexes = matches!(kind, RelationSource::Table { definition, .. } if !definition.keys.is_empty() || !definition.indexes.is_empty());
         rows.push([
             ("schemaname", relation.schema.as_str().into()),
             ("tablename", relation.name.as_str().into()),
@@ -239,9 +238,9 @@ pub(super) fn tables(relations: &Relations, rows: &mut Rows) {
     }
 }
 
-pub(super) fn views(relations: &Relations, rows: &mut Rows) {
+pub(super) fn views(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, kind) in &relations.all {
-        let Kind::View(view) = kind else { continue };
+        let RelationSource::View(view) = kind else { continue };
         rows.push([
             ("schemaname", relation.schema.as_str().into()),
             ("viewname", relation.name.as_str().into()),
@@ -251,9 +250,9 @@ pub(super) fn views(relations: &Relations, rows: &mut Rows) {
     }
 }
 
-pub(super) fn index_list(relations: &Relations, rows: &mut Rows) {
+pub(super) fn index_list(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, kind) in &relations.all {
-        let Kind::Index(index) = kind else { continue };
+        let RelationSource::Index(index) = kind else { continue };
         rows.push([
             ("schemaname", relation.schema.as_str().into()),
             ("tablename", index.definition.name.table.as_str().into()),
@@ -263,10 +262,10 @@ pub(super) fn index_list(relations: &Relations, rows: &mut Rows) {
     }
 }
 
-/// Of what PostgreSQL counts of tables the records are known.
-pub(super) fn statistics(relations: &Relations, rows: &mut Rows) {
+/// The records of each table, which are what is known of all that PostgreSQL counts.
+pub(super) fn statistics(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, kind) in &relations.all {
-        let Kind::Table { snapshot, .. } = kind else { continue };
+        let RelationSource::Table { snapshot, .. } = kind else { continue };
         let records = snapshot.as_ref().map_or(0, |table| i64::try_from(table.rows()).unwrap_or(i64::MAX));
         rows.push([
             ("relid", relation.oid.into()),

@@ -31,7 +31,7 @@ pub(super) struct Index {
 
 /// What a relation is.
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum RelationSource {
     Table {
         definition: Arc<TableDefinition>,
         /// Its state; `None` for one that can't be read.
@@ -44,12 +44,12 @@ pub(super) enum Kind {
 }
 
 /// All relations, the ones found first standing before those of the same name.
-pub(super) struct Relations {
-    pub(super) all: Vec<(Relation, Kind)>,
+pub(super) struct ListedRelations {
+    pub(super) all: Vec<(Relation, RelationSource)>,
     pub(super) schemas: Vec<String>,
 }
 
-impl Relations {
+impl ListedRelations {
     /// Those that a statement sees.
     pub(super) fn of(seen: &Seen) -> Self {
         let mut own = Self { all: Vec::new(), schemas: Vec::new() };
@@ -64,7 +64,7 @@ impl Relations {
                 kind: RelationKind::Table,
                 is_visible: true,
             };
-            own.all.push((relation, Kind::Other));
+            own.all.push((relation, RelationSource::Other));
         }
         let path = &seen.search_path;
         for schema in path {
@@ -85,7 +85,7 @@ impl Relations {
             let relation = system(schema, name, false);
             Relation { oid: hashed("information_schema", name), kind: RelationKind::View, ..relation }
         });
-        own.all.extend(catalog.chain(ours).chain(standard).map(|relation| (relation, Kind::Other)));
+        own.all.extend(catalog.chain(ours).chain(standard).map(|relation| (relation, RelationSource::Other)));
         let kept = seen.database.schemas.iter().map(String::as_str);
         own.schemas = [rows::SCHEMA, DEFAULT_SCHEMA, *schema].map(str::to_owned).to_vec();
         own.schemas.extend(kept.filter(|name| *name != DEFAULT_SCHEMA).map(str::to_owned));
@@ -111,7 +111,7 @@ impl Relations {
             let indexes = indexes(definition, relation.oid);
             let schema = relation.schema.clone();
             let snapshot = snapshot.tables.get(name).cloned();
-            self.all.push((relation, Kind::Table { definition: Arc::clone(definition), snapshot }));
+            self.all.push((relation, RelationSource::Table { definition: Arc::clone(definition), snapshot }));
             for index in indexes {
                 let relation = Relation {
                     oid: hashed("index", &format!("{}.{}", index.table, index.name)),
@@ -120,7 +120,7 @@ impl Relations {
                     kind: RelationKind::Index,
                     is_visible: is_visible && !self.has_visible(&index.name),
                 };
-                self.all.push((relation, Kind::Index(index)));
+                self.all.push((relation, RelationSource::Index(index)));
             }
         }
         for (name, view) in snapshot.views.iter().filter(|(name, _)| wanted(&name.schema)) {
@@ -134,7 +134,7 @@ impl Relations {
                 kind: RelationKind::View,
                 is_visible: is_visible && !self.has_visible(&name.table),
             };
-            self.all.push((relation, Kind::View(Arc::clone(view))));
+            self.all.push((relation, RelationSource::View(Arc::clone(view))));
         }
     }
 
@@ -143,12 +143,12 @@ impl Relations {
     }
 
     /// The relation of a number.
-    pub(super) fn by_oid(&self, oid: i64) -> Option<&(Relation, Kind)> {
+    pub(super) fn by_oid(&self, oid: i64) -> Option<&(Relation, RelationSource)> {
         self.all.iter().find(|(known, _)| known.oid == oid)
     }
 
     /// The relation of a name, by its schema or by the search path.
-    pub(super) fn by_name(&self, schema: Option<&str>, name: &str) -> Option<&(Relation, Kind)> {
+    pub(super) fn by_name(&self, schema: Option<&str>, name: &str) -> Option<&(Relation, RelationSource)> {
         self.all
             .iter()
             .find(|(known, _)| known.name == name && schema.map_or(known.is_visible, |schema| known.schema == schema))
@@ -157,7 +157,7 @@ impl Relations {
     /// The tables with their definitions.
     pub(super) fn tables(&self) -> impl Iterator<Item = (&Relation, &Arc<TableDefinition>)> {
         self.all.iter().filter_map(|(relation, kind)| match kind {
-            Kind::Table { definition, .. } => Some((relation, definition)),
+            RelationSource::Table { definition, .. } => Some((relation, definition)),
             _ => None,
         })
     }

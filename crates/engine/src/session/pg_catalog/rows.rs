@@ -138,7 +138,9 @@ fn array<'c>(kind: &str, cells: impl Iterator<Item = &'c Cell>) -> ArrayRef {
             Arc::new(lists.finish())
         }
         _ => {
-            let text = |cell| if let &Cell::Text(ref text) = cell { Some(text.as_str()) } else { None };
+            fn text(cell: &Cell) -> Option<&str> {
+                if let Cell::Text(text) = cell { Some(text) } else { None }
+            }
             Arc::new(cells.map(text).collect::<StringViewArray>())
         }
     }
