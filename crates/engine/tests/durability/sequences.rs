@@ -1,4 +1,5 @@
-//! Sequences of a process that is killed: what it was given is never given again, whatever of its transactions was committed.
+//! Sequences of a process that is killed: what it gave alone, or in a transaction that was committed, is never given again, and no process
+//! gives a value twice, whatever is rolled back.
 
 use crate::verify::open;
 use crate::{DATABASE, child, rounds, wait_until_closed};
@@ -16,21 +17,24 @@ fn counting_child() {
         "CREATE SEQUENCE IF NOT EXISTS s; CREATE TABLE IF NOT EXISTS t (id BIGINT DEFAULT nextval('s'), n INTEGER)";
     connection.execute(setup).expect("a sequence");
     println!("\nready");
-    let next = || {
+    let next = |word: &str| {
         let value = connection.query("SELECT nextval('s')").expect("a value");
         let batch = &value.collect_batches().expect("a row")[0];
-        println!("given {}", arrow::util::display::array_value_to_string(batch.column(0), 0).expect("a number"));
+        println!("{word} {}", arrow::util::display::array_value_to_string(batch.column(0), 0).expect("a number"));
     };
     for round in 0.. {
-        next();
+        next("given");
         connection.execute("BEGIN").expect("a transaction");
-        (0..round % 50).for_each(|_| next());
+        (0..round % 50).for_each(|_| next("held"));
         connection.execute("INSERT INTO t (n) SELECT 1 FROM generate_series(1, 5)").expect("five rows");
-        next();
-        match round % 3 {
-            0 => connection.execute("COMMIT").expect("a commit"),
-            _ => connection.execute("ROLLBACK").expect("a rollback"),
-        };
+        next("held");
+        if round % 3 == 0 {
+            connection.execute("COMMIT").expect("a commit");
+            println!("committed");
+        } else {
+            connection.execute("ROLLBACK").expect("a rollback");
+            println!("rolled back");
+        }
     }
 }
 
@@ -49,12 +53,29 @@ fn values_of_a_sequence_never_come_twice() {
             assert!(child.try_wait().expect("a child").is_none(), "the child ended by itself");
             child.kill().expect("it runs");
             child.wait().expect("it ends");
+            let (mut all, mut held) = (HashSet::new(), Vec::new());
             for line in lines {
-                // The last one may be cut.
-                let Some(value) = line.strip_prefix("given ").and_then(|value| value.parse::<i64>().ok()) else {
-                    continue;
+                let kept = match line.split_once(' ') {
+                    _ if line == "committed" => std::mem::take(&mut held),
+                    _ if line == "rolled back" => {
+                        held.clear();
+                        continue;
+                    }
+                    Some((word @ ("given" | "held"), value)) => {
+                        // The last one may be cut.
+                        let Ok(value) = value.parse::<i64>() else { continue };
+                        assert!(all.insert(value), "seed {seed}, life {life}: {value} was given twice by one process");
+                        if word == "held" {
+                            held.push(value);
+                            continue;
+                        }
+                        vec![value]
+                    }
+                    _ => continue,
                 };
-                assert!(given.insert(value), "seed {seed}, life {life}: {value} was given twice");
+                for value in kept {
+                    assert!(given.insert(value), "seed {seed}, life {life}: {value} was given twice");
+                }
             }
             wait_until_closed(&path);
         }
