@@ -262,7 +262,9 @@ impl Mending<'_> {
             }
             _ => false,
         };
-        if !is_name || !self.begins_query(at) {
+        // SELECT … INTO TEMP TABLE t makes a table.
+        let is_made = at > 0 && self.is_any(at - 1, &["temp", "temporary", "unlogged"]);
+        if !is_name || is_made || !self.begins_query(at) {
             return;
         }
         let list = vec![word("SELECT"), blank(), Token::Mul, blank(), word("FROM")];
