@@ -43,7 +43,7 @@ const RULES: &[Rules] = &[
             "rescue",
         ],
         upward: 0,
-        circles: 45,
+        circles: 47,
     },
     Rules {
         folder: "crates/execution/src/",
@@ -92,7 +92,7 @@ const RULES: &[Rules] = &[
             "lab",
         ],
         upward: 3,
-        circles: 104,
+        circles: 131,
     },
     Rules { folder: "crates/lab/src/", layers: &[], upward: 0, circles: 27 },
 ];

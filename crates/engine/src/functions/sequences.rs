@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Which function it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum SequenceCall {
     Next,
     Current,
     Last,
@@ -25,7 +25,7 @@ enum Kind {
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct SequenceFunction {
-    kind: Kind,
+    kind: SequenceCall,
     signature: Signature,
 }
 
@@ -36,16 +36,16 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
             0 => TypeSignature::Nullary,
             number => TypeSignature::Any(*number),
         });
-        let volatility = if kind == Kind::OfColumn { Volatility::Stable } else { Volatility::Volatile };
+        let volatility = if kind == SequenceCall::OfColumn { Volatility::Stable } else { Volatility::Volatile };
         let signature = Signature::one_of(forms.collect(), volatility);
         Arc::new(ScalarUDF::new_from_impl(SequenceFunction { kind, signature }))
     };
     vec![
-        make(Kind::Next, &[1]),
-        make(Kind::Current, &[1]),
-        make(Kind::Last, &[0]),
-        make(Kind::Set, &[2, 3]),
-        make(Kind::OfColumn, &[2]),
+        make(SequenceCall::Next, &[1]),
+        make(SequenceCall::Current, &[1]),
+        make(SequenceCall::Last, &[0]),
+        make(SequenceCall::Set, &[2, 3]),
+        make(SequenceCall::OfColumn, &[2]),
     ]
 }
 
@@ -56,12 +56,12 @@ fn access(options: &ConfigOptions) -> Result<Arc<dyn Sequences>> {
 }
 
 /// The names or numbers of sequences.
-enum Names {
+enum SequenceNames {
     Texts(StringViewArray),
     Numbers(Int64Array),
 }
 
-impl Names {
+impl SequenceNames {
     fn of(values: &ArrayRef) -> Result<Self> {
         Ok(match values.data_type() {
             integer if integer.is_integer() => {
@@ -81,12 +81,12 @@ impl Names {
 
 impl SequenceFunction {
     fn compute(&self, access: &dyn Sequences, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
-        if self.kind == Kind::Last {
+        if self.kind == SequenceCall::Last {
             let last = access.last()?;
             return Ok(Arc::new(Int64Array::from(vec![last; rows])));
         }
-        if let (Kind::Next, [ColumnarValue::Scalar(name)]) = (self.kind, args) {
-            let names = Names::of(&name.to_array()?)?;
+        if let (SequenceCall::Next, [ColumnarValue::Scalar(name)]) = (self.kind, args) {
+            let names = SequenceNames::of(&name.to_array()?)?;
             return Ok(match names.at(0) {
                 Some(reference) => Arc::new(Int64Array::from(access.next(reference, rows)?)),
                 None => Arc::new(Int64Array::new_null(rows)),
@@ -96,10 +96,10 @@ impl SequenceFunction {
         let [first, rest @ ..] = arrays.as_slice() else {
             return Err(Error::Internal("a function of sequences without arguments".into()));
         };
-        if self.kind == Kind::OfColumn {
+        if self.kind == SequenceCall::OfColumn {
             return of_columns(access, first, rest);
         }
-        let names = Names::of(first)?;
+        let names = SequenceNames::of(first)?;
         let values = rest.first().map(|values| cast(values, &DataType::Int64)).transpose()?;
         let called = rest.get(1).map(|called| cast(called, &DataType::Boolean)).transpose()?;
         let mut results = Vec::with_capacity(rows);
@@ -109,8 +109,8 @@ impl SequenceFunction {
                 continue;
             };
             results.push(match self.kind {
-                Kind::Set => set(access, reference, values.as_ref(), called.as_ref(), row)?,
-                Kind::Current => Some(access.current(reference)?),
+                SequenceCall::Set => set(access, reference, values.as_ref(), called.as_ref(), row)?,
+                SequenceCall::Current => Some(access.current(reference)?),
                 _ => access.next(reference, 1)?.first().copied(),
             });
         }
@@ -154,11 +154,11 @@ fn of_columns(access: &dyn Sequences, tables: &ArrayRef, rest: &[ArrayRef]) -> R
 impl ScalarUDFImpl for SequenceFunction {
     fn name(&self) -> &str {
         match self.kind {
-            Kind::Next => "nextval",
-            Kind::Current => "currval",
-            Kind::Last => "lastval",
-            Kind::Set => "setval",
-            Kind::OfColumn => "pg_get_serial_sequence",
+            SequenceCall::Next => "nextval",
+            SequenceCall::Current => "currval",
+            SequenceCall::Last => "lastval",
+            SequenceCall::Set => "setval",
+            SequenceCall::OfColumn => "pg_get_serial_sequence",
         }
     }
 
@@ -167,7 +167,7 @@ impl ScalarUDFImpl for SequenceFunction {
     }
 
     fn return_type(&self, _: &[DataType]) -> DataFusionResult<DataType> {
-        Ok(if self.kind == Kind::OfColumn { DataType::Utf8View } else { DataType::Int64 })
+        Ok(if self.kind == SequenceCall::OfColumn { DataType::Utf8View } else { DataType::Int64 })
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {

@@ -17,6 +17,7 @@
 //! | `write_waits` | statements that may wait for the write lock |
 //! | `run`, `result` | running a statement on the database's threads, and its rows |
 //! | `settings/` | SET, RESET and SHOW |
+//! | `ending_tables` | TEMP tables that ON COMMIT changes |
 //! | `cursors` | queries whose rows are fetched in portions |
 //! | `sequences` | how a statement asks sequences for values |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
@@ -29,6 +30,7 @@ mod cancel;
 mod catalog;
 mod context;
 mod cursors;
+mod ending_tables;
 mod engine;
 mod explaining;
 pub(crate) mod external_files;
@@ -57,6 +59,7 @@ pub(crate) use cancel::{CancelToken, RunningStatements};
 pub use cancel::{StatementHandle, StatementProgress};
 pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
 pub(crate) use cursors::{CursorOptions, Cursors};
+pub(crate) use ending_tables::EndingTables;
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use explaining::{Explaining, Until};
 pub use notices::{Notice, Notices, Severity};
@@ -75,7 +78,7 @@ pub(crate) use transaction::{ReadSet, SessionTransaction, Slot, Use, Writing};
 use crate::Result;
 use crate::files::Rejects;
 use crate::recording::Recording;
-use crate::statements::{EndingTables, Statement};
+use crate::statements::Statement;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::prelude::SessionConfig;

@@ -1,7 +1,7 @@
 //! Values of sequences, as a statement asks for them: of what the process has taken already, of a small commit of its own, or, within a
 //! transaction, of that.
 
-use crate::session::{Session, StatementContext, Use, read_only};
+use crate::session::{Session, StatementContext, Use, did_you_mean, read_only};
 use crate::settings::{SequenceReference, Sequences};
 use crate::sql::dialect::Gingham;
 use crate::sql::names::fold;
@@ -246,7 +246,14 @@ impl Sequences for SequenceAccess {
             let Some(definition) = snapshot.definition(&full).filter(|_| schema.is_none() || !is_temporary) else {
                 continue;
             };
-            let id = crate::statements::ddl::alter::find(definition, column)?;
+            let id = match definition.column(column) {
+                Some(own) => own.id,
+                None => {
+                    let names = definition.columns.iter().map(|own| own.name.as_str());
+                    let text = format!("column '{column}' does not exist in '{full}'{}", did_you_mean(column, names));
+                    return Err(Error::invalid(SqlState::UndefinedColumn, text));
+                }
+            };
             let owned = |record: &&Arc<SequenceRecord>| {
                 record.definition.owner.is_some_and(|owner| owner.table == definition.id && owner.column == id)
             };

@@ -16,7 +16,7 @@ mod notes;
 mod parse;
 mod sequences;
 
-pub(crate) use client::{ClientSettings, KNOWN, Kind, KnownSetting, WITHOUT_EFFECT, checked, known};
+pub(crate) use client::{ClientSettings, KNOWN, KnownSetting, SettingKind, WITHOUT_EFFECT, checked, known};
 pub(crate) use isolation::{IsolationLevel, TransactionModes};
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 pub(crate) use parse::switch;

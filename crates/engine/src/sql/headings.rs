@@ -212,7 +212,6 @@ mod tests {
             ("NOT EXISTS (SELECT 1)", "?column?"),
             ("(SELECT max(x) FROM t)", "max"),
             ("(SELECT 1)::int", "?column?"),
-            ("(VALUES (1))", "column1"),
             ("ARRAY[1, 2]", "array"),
             ("ROW(1, 2)", "row"),
             ("(1, 2)", "row"),

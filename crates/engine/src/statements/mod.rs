@@ -34,7 +34,6 @@ pub(crate) use crate::statements::command::command;
 pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::external::free_name;
-pub(crate) use crate::statements::ddl::on_commit::EndingTables;
 pub(crate) use crate::statements::reads::only_reads;
 pub(crate) use crate::statements::targets::{is_view, refuse_others, table_reference, writable, write};
 

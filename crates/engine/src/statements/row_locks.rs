@@ -23,7 +23,7 @@ pub(crate) struct RowLocks {
 
 /// The clauses of a statement that lock; `None` when there are none, or it is only explained.
 pub(crate) fn find(statement: &mut Statement) -> Result<Option<RowLocks>> {
-    let mut found = Found(None);
+    let mut found = FoundLocks(None);
     match statement {
         Statement::Explain(explain) if !explain.options.analyze => {}
         Statement::Session(own) => {
@@ -60,9 +60,9 @@ pub(crate) fn strip(statement: &mut Statement, skips: bool) -> Result<()> {
     }
 }
 
-struct Found(Option<RowLocks>);
+struct FoundLocks(Option<RowLocks>);
 
-impl Visit for Found {
+impl Visit for FoundLocks {
     fn query(&mut self, query: &mut Query) -> Result<()> {
         if query.locks.is_empty() {
             return Ok(());

@@ -17,18 +17,18 @@ const AHEAD: u64 = 32;
 
 /// What is known of the sequences of a store, by their generation.
 #[derive(Debug, Default)]
-pub(crate) struct SequenceMemory(Mutex<HashMap<u64, Given>>);
+pub(crate) struct SequenceMemory(Mutex<HashMap<u64, GivenNumbers>>);
 
 /// What was given of one.
 #[derive(Debug, Clone, Copy)]
-struct Given {
+struct GivenNumbers {
     last: i64,
     called: bool,
     block: u64,
     left: u64,
 }
 
-impl Given {
+impl GivenNumbers {
     /// What a record says, where nothing was given since.
     fn of(position: &SequencePosition) -> Self {
         Self { last: position.last, called: position.called, block: position.block, left: 0 }
@@ -43,7 +43,7 @@ impl Given {
 }
 
 impl SequenceMemory {
-    fn all(&self) -> MutexGuard<'_, HashMap<u64, Given>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<u64, GivenNumbers>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,7 +63,7 @@ impl SequenceMemory {
     pub(crate) fn take(&self, record: &SequenceRecord, wanted: u64, block: u64) -> Result<(Vec<i64>, SequenceRecord)> {
         let (definition, position) = (&record.definition, record.position);
         let mut all = self.all();
-        let mut given = all.get(&position.generation).copied().unwrap_or_else(|| Given::of(&position));
+        let mut given = all.get(&position.generation).copied().unwrap_or_else(|| GivenNumbers::of(&position));
         let mut values = Vec::with_capacity(usize::try_from(wanted).unwrap_or_default());
         for _ in 0..wanted {
             values.push(given.step(definition).ok_or_else(|| at_its_end(definition))?);
@@ -73,20 +73,20 @@ impl SequenceMemory {
         while left < definition.cache - 1 + AHEAD && end.step(&definition_once).is_some() {
             left += 1;
         }
-        all.insert(position.generation, Given { block, left, ..given });
+        all.insert(position.generation, GivenNumbers { block, left, ..given });
         let position = SequencePosition { last: end.last, called: end.called, block, ..position };
         Ok((values, SequenceRecord { position, ..record.clone() }))
     }
 
     /// Notes that the next block of the sequence begins at, or behind, a value.
     pub(crate) fn set(&self, position: &SequencePosition) {
-        self.all().insert(position.generation, Given::of(position));
+        self.all().insert(position.generation, GivenNumbers::of(position));
     }
 
     /// The last value that was given, whether it was, and how many are left of the block.
     pub(crate) fn shown(&self, record: &SequenceRecord) -> (i64, u64, bool) {
         let known = self.all().get(&record.position.generation).copied();
-        let given = known.unwrap_or_else(|| Given::of(&record.position));
+        let given = known.unwrap_or_else(|| GivenNumbers::of(&record.position));
         (given.last, if given.block == record.position.block { given.left } else { 0 }, given.called)
     }
 }

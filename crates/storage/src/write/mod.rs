@@ -45,7 +45,7 @@ pub(crate) mod update;
 pub use change::RowChange;
 pub use heap::writer::HeapWriter;
 pub use keys::conflicts::Conflicts;
-pub use rewrite::Verified;
+pub use rewrite::CheckedRows;
 pub use table_writer::{TableWriter, WrittenRows};
 pub use transaction::Transaction;
 pub use update::{NewValues, WrittenValues};

@@ -8,7 +8,7 @@ use crate::{Result, TableDefinition};
 
 /// What the caller of [`Transaction::alter_table_knowing`] has found to hold for the records that exist.
 #[derive(Debug, Clone, Default)]
-pub struct Verified {
+pub struct CheckedRows {
     /// Names of keys and references.
     pub constraints: Vec<String>,
     /// NOT NULL of columns that may be NULL so far.

@@ -13,7 +13,7 @@ use crate::open::shared::Store;
 use crate::snapshot::heap::overlay::WrittenPages;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
 use crate::write::dirty::Dirty;
-use crate::write::rewrite::Verified;
+use crate::write::rewrite::CheckedRows;
 use crate::write::{heap_tables as heap, indexes};
 use crate::{ColumnId, Error, LogicalType, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
@@ -377,12 +377,12 @@ impl<'store> Transaction<'store> {
     /// Replaces the definition of a table: renamed, added or dropped columns. Data stays, so a new key, reference or NOT
     /// NULL is over columns that are new, whose one value must satisfy it; CHECK is the caller's to judge.
     pub fn alter_table(&mut self, definition: TableDefinition) -> Result<()> {
-        self.alter_table_knowing(definition, &Verified::default())
+        self.alter_table_knowing(definition, &CheckedRows::default())
     }
 
     /// [`alter_table`](Self::alter_table) where some of what is new was found to hold already, in the state that this transaction
     /// builds on.
-    pub fn alter_table_knowing(&mut self, definition: TableDefinition, verified: &Verified) -> Result<()> {
+    pub fn alter_table_knowing(&mut self, definition: TableDefinition, verified: &CheckedRows) -> Result<()> {
         let mut record = self.record(definition.id)?;
         validate(&definition)?;
         require_compatible(&record.definition, &definition, verified.not_null)?;

@@ -13,7 +13,7 @@ pub(crate) struct SettingChange {
 
 /// One of a transaction's changes.
 #[derive(Debug)]
-struct Change {
+struct NotedChange {
     change: SettingChange,
     /// It lasts to the end of the transaction.
     local: bool,
@@ -23,7 +23,7 @@ struct Change {
 
 /// The changes of a transaction, in order.
 #[derive(Debug, Default)]
-pub(crate) struct SettingChanges(Vec<Change>);
+pub(crate) struct SettingChanges(Vec<NotedChange>);
 
 /// Settings and the values that they are to have.
 pub(crate) type GivenBack = Vec<(String, Option<String>)>;
@@ -31,7 +31,7 @@ pub(crate) type GivenBack = Vec<(String, Option<String>)>;
 impl SettingChanges {
     /// Notes a change that was made with `depth` savepoints open.
     pub(crate) fn note(&mut self, change: SettingChange, local: bool, depth: usize) {
-        self.0.push(Change { change, local, depth });
+        self.0.push(NotedChange { change, local, depth });
     }
 
     /// Savepoints from `depth` on were released: what was done in them is the transaction's.

@@ -18,7 +18,7 @@ pub(super) use own::{merge_reserve, next_number};
 pub(crate) use shown::ShownSetting;
 
 use crate::session::{Notice, Session, Severity, did_you_mean};
-use crate::settings::{ClientSettings, IsolationLevel, Kind, KnownSetting, checked, known, switch};
+use crate::settings::{ClientSettings, IsolationLevel, KnownSetting, SettingKind, checked, known, switch};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) const USER: &str = "gingham";
 const UTC: [&str; 9] = ["utc", "gmt", "z", "zulu", "uct", "etc/utc", "+00:00", "+00", "0"];
 
 /// Where a setting is kept.
-enum Place {
+enum SettingPlace {
     /// Among DataFusion's, under this name.
     Own(String),
     /// One of clients that is known.
@@ -42,22 +42,22 @@ enum Place {
 }
 
 /// Where the setting is that a name means. An unknown one is an error that suggests another.
-fn place(session: &Session, name: &str) -> Result<Place> {
+fn place(session: &Session, name: &str) -> Result<SettingPlace> {
     let lower = name.to_ascii_lowercase();
     if let Some(known) = known(name) {
         return Ok(match known.kind {
-            Kind::OwnTime(own) => Place::Own(own.to_owned()),
-            Kind::OwnIsolation => Place::Own("gingham.default_isolation".to_owned()),
-            Kind::OwnDurability => Place::Own("gingham.durability".to_owned()),
-            _ => Place::Client(known),
+            SettingKind::OwnTime(own) => SettingPlace::Own(own.to_owned()),
+            SettingKind::OwnIsolation => SettingPlace::Own("gingham.default_isolation".to_owned()),
+            SettingKind::OwnDurability => SettingPlace::Own("gingham.durability".to_owned()),
+            _ => SettingPlace::Client(known),
         });
     }
     match lower.split_once('.') {
-        Some(("gingham" | "datafusion", _)) => Ok(Place::Own(lower)),
-        Some(("time", "zone")) => known("TimeZone").map(Place::Client).ok_or_else(|| unknown(session, name)),
-        Some(_) => Ok(Place::Program(lower)),
-        None if lower == "role" => Ok(Place::User("role")),
-        None if lower == "session_authorization" => Ok(Place::User("session_authorization")),
+        Some(("gingham" | "datafusion", _)) => Ok(SettingPlace::Own(lower)),
+        Some(("time", "zone")) => known("TimeZone").map(SettingPlace::Client).ok_or_else(|| unknown(session, name)),
+        Some(_) => Ok(SettingPlace::Program(lower)),
+        None if lower == "role" => Ok(SettingPlace::User("role")),
+        None if lower == "session_authorization" => Ok(SettingPlace::User("session_authorization")),
         None => Err(unknown(session, name)),
     }
 }
@@ -76,7 +76,7 @@ impl Session {
     /// changed.
     pub(crate) fn change_setting(&self, name: &str, value: Option<&str>) -> Result<SettingChange> {
         match place(self, name)? {
-            Place::Own(own) => {
+            SettingPlace::Own(own) => {
                 let before = own::value(self, &own);
                 let value = value.map(|value| own_value(name, value)).transpose()?;
                 match value {
@@ -86,8 +86,8 @@ impl Session {
                 let after = own::value(self, &own);
                 Ok(SettingChange { name: own, before, after })
             }
-            Place::Client(known) => {
-                let is_fixed = matches!(known.kind, Kind::OfTransaction | Kind::Fixed);
+            SettingPlace::Client(known) => {
+                let is_fixed = matches!(known.kind, SettingKind::OfTransaction | SettingKind::Fixed);
                 let value = match value {
                     None if !is_fixed => None,
                     value => Some(checked(known, value.unwrap_or_default())?),
@@ -95,8 +95,8 @@ impl Session {
                 self.say_of(known, value.as_deref());
                 Ok(self.change_client(known.name, value))
             }
-            Place::Program(own) => Ok(self.change_client(&own, value.map(str::to_owned))),
-            Place::User(own) => match value {
+            SettingPlace::Program(own) => Ok(self.change_client(&own, value.map(str::to_owned))),
+            SettingPlace::User(own) => match value {
                 None | Some(USER) => Ok(SettingChange { name: own.to_owned(), before: None, after: None }),
                 Some(other) => Err(Error::invalid(
                     SqlState::InvalidParameterValue,
@@ -123,7 +123,7 @@ impl Session {
 
     /// Says what a value has no effect on.
     fn say_of(&self, known: &KnownSetting, value: Option<&str>) {
-        let Some(value) = value.filter(|_| known.kind == Kind::TimeZone) else { return };
+        let Some(value) = value.filter(|_| known.kind == SettingKind::TimeZone) else { return };
         if !UTC.contains(&value.to_ascii_lowercase().as_str()) {
             let text =
                 format!("times are shown in UTC, whatever the time zone ('{value}') is; zones within texts are heeded");
@@ -160,7 +160,7 @@ impl Session {
 
 /// A value by the words of the setting of Gingham's that `name` stands for.
 fn own_value(name: &str, value: &str) -> Result<String> {
-    if known(name).is_none_or(|known| known.kind != Kind::OwnDurability) {
+    if known(name).is_none_or(|known| known.kind != SettingKind::OwnDurability) {
         return Ok(value.to_owned());
     }
     let word = value.trim().to_ascii_lowercase();

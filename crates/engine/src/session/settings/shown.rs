@@ -2,8 +2,8 @@
 
 use crate::Result;
 use crate::session::Session;
-use crate::session::settings::{Place, USER, own, place};
-use crate::settings::{ClientSettings, KNOWN, Kind, KnownSetting, WITHOUT_EFFECT, known};
+use crate::session::settings::{SettingPlace, USER, own, place};
+use crate::settings::{ClientSettings, KNOWN, KnownSetting, SettingKind, WITHOUT_EFFECT, known};
 
 /// A setting and what it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,16 +37,16 @@ impl Session {
             return Ok(shown(known.name, Some(self.value_of(known))));
         }
         match place(self, name)? {
-            Place::Own(own) => {
+            SettingPlace::Own(own) => {
                 own::check(self, &own)?;
                 Ok(shown(&own, own::value(self, &own)))
             }
-            Place::Program(own) => match self.client(&own) {
+            SettingPlace::Program(own) => match self.client(&own) {
                 Some(value) => Ok(shown(&own, Some(value))),
                 None => Err(super::unknown(self, name)),
             },
-            Place::User(own) => Ok(shown(own, Some(if own == "role" { "none" } else { USER }.to_owned()))),
-            Place::Client(known) => Ok(shown(known.name, Some(self.value_of(known)))),
+            SettingPlace::User(own) => Ok(shown(own, Some(if own == "role" { "none" } else { USER }.to_owned()))),
+            SettingPlace::Client(known) => Ok(shown(known.name, Some(self.value_of(known)))),
         }
     }
 
@@ -54,11 +54,11 @@ impl Session {
         let own = |name: &str| own::value(self, name).unwrap_or_default();
         match known.kind {
             // PostgreSQL writes '5min' for '5 min'.
-            Kind::OwnTime(name) => own(name).replace(' ', ""),
-            Kind::OwnIsolation => own("gingham.default_isolation"),
-            Kind::OwnDurability => if own("gingham.durability") == "full" { "on" } else { "off" }.to_owned(),
-            Kind::OfTransaction if known.name == "transaction_isolation" => self.isolation().name().to_owned(),
-            Kind::OfTransaction if known.name == "transaction_read_only" => {
+            SettingKind::OwnTime(name) => own(name).replace(' ', ""),
+            SettingKind::OwnIsolation => own("gingham.default_isolation"),
+            SettingKind::OwnDurability => if own("gingham.durability") == "full" { "on" } else { "off" }.to_owned(),
+            SettingKind::OfTransaction if known.name == "transaction_isolation" => self.isolation().name().to_owned(),
+            SettingKind::OfTransaction if known.name == "transaction_read_only" => {
                 if self.is_read_only() { "on" } else { "off" }.to_owned()
             }
             _ => self.client(known.name).unwrap_or_default(),

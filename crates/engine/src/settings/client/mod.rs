@@ -9,7 +9,7 @@
 mod known;
 mod values;
 
-pub(crate) use known::{KNOWN, Kind, KnownSetting, WITHOUT_EFFECT, known};
+pub(crate) use known::{KNOWN, KnownSetting, SettingKind, WITHOUT_EFFECT, known};
 pub(crate) use values::checked;
 
 use crate::settings::client::values::path_schemas;

@@ -1,6 +1,6 @@
 //! Values of clients' settings as they are written, and as they are shown. An error names the setting, the value and the choices.
 
-use crate::settings::client::{Kind, KnownSetting};
+use crate::settings::client::{KnownSetting, SettingKind};
 use crate::settings::parse::switch;
 use crate::{Error, Result};
 use gingham_storage::SqlState;
@@ -14,47 +14,47 @@ pub(crate) fn checked(known: &KnownSetting, value: &str) -> Result<String> {
     };
     let trimmed = value.trim();
     match kind {
-        Kind::Text => Ok(value.to_owned()),
-        Kind::Switch => match switch(trimmed) {
+        SettingKind::Text => Ok(value.to_owned()),
+        SettingKind::Switch => match switch(trimmed) {
             Some(on) => Ok(on_off(on).to_owned()),
             None => wrong("on or off".into()),
         },
-        Kind::OnlyDefault => match switch(trimmed) {
+        SettingKind::OnlyDefault => match switch(trimmed) {
             Some(on) if on_off(on) == *default => Ok((*default).to_owned()),
             Some(on) => Err(Error::Unsupported(format!("setting {name} = {}", on_off(on)))),
             None => wrong("on or off".into()),
         },
-        Kind::Integer(least, most) => match trimmed.parse::<i64>() {
+        SettingKind::Integer(least, most) => match trimmed.parse::<i64>() {
             Ok(number) if (*least..=*most).contains(&number) => Ok(number.to_string()),
             _ => wrong(format!("a number from {least} to {most}")),
         },
-        Kind::Number => match trimmed.parse::<f64>() {
+        SettingKind::Number => match trimmed.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(trimmed.to_owned()),
             _ => wrong("a number".into()),
         },
-        Kind::Quantity => match is_quantity(trimmed) {
+        SettingKind::Quantity => match is_quantity(trimmed) {
             true => Ok(trimmed.to_owned()),
             false => wrong("a number with an optional unit, such as 64MB or 5s".into()),
         },
-        Kind::Choice(choices) => {
+        SettingKind::Choice(choices) => {
             let word = trimmed.to_ascii_lowercase();
             match choices.contains(&word.as_str()) {
                 true => Ok(word),
                 false => wrong(choices.join(", ")),
             }
         }
-        Kind::Encoding => match trimmed.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+        SettingKind::Encoding => match trimmed.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
             "utf8" | "unicode" => Ok("UTF8".to_owned()),
             _ => Err(Error::Unsupported(format!("setting {name} = '{value}': texts come in UTF8"))),
         },
-        Kind::DateStyle => date_style(value),
-        Kind::SearchPath => path_of(value).map(|_| value.to_owned()),
-        Kind::TimeZone => match trimmed.is_empty() {
+        SettingKind::DateStyle => date_style(value),
+        SettingKind::SearchPath => path_of(value).map(|_| value.to_owned()),
+        SettingKind::TimeZone => match trimmed.is_empty() {
             true => wrong("the name of a zone or a distance from UTC".into()),
             false => Ok(trimmed.to_owned()),
         },
-        Kind::OwnTime(_) | Kind::OwnIsolation | Kind::OwnDurability => Ok(value.to_owned()),
-        Kind::OfTransaction | Kind::Fixed => {
+        SettingKind::OwnTime(_) | SettingKind::OwnIsolation | SettingKind::OwnDurability => Ok(value.to_owned()),
+        SettingKind::OfTransaction | SettingKind::Fixed => {
             Err(Error::invalid(SqlState::CantChangeRuntimeParam, format!("setting '{name}' can't be changed")))
         }
     }

@@ -12,7 +12,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::sql::sqlparser::ast::{ConstraintUsingIndex, TableConstraint};
 use futures::TryStreamExt;
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::write::Verified;
+use gingham_storage::write::CheckedRows;
 use gingham_storage::{KeyDefinition, ReferenceDefinition, SqlState, TableDefinition};
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ pub(crate) async fn verify(
     context: &StatementContext,
     target: &TargetTable,
     after: &TableDefinition,
-) -> Result<Verified> {
+) -> Result<CheckedRows> {
     let before = &target.table.definition;
     let (keys, references) = new_over_existing(before, after);
     let is_main = Arc::ptr_eq(&target.store, &context.session.engine.store);
@@ -207,7 +207,7 @@ pub(crate) async fn verify(
         false => quoted(&name.table),
     };
     let table = place(&before.name);
-    let mut verified = Verified { constraints: Vec::new(), not_null: true };
+    let mut verified = CheckedRows { constraints: Vec::new(), not_null: true };
     for key in keys {
         let names = names_of(before, &key.columns);
         let list = names.join(", ");

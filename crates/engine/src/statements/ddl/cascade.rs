@@ -22,13 +22,13 @@ pub(crate) struct Dependents {
 
 /// The names of a query's tables.
 #[derive(Default)]
-struct NamedTables {
+struct DependencyNames {
     tables: BTreeSet<TableName>,
     /// What WITH defines, anywhere.
     with: BTreeSet<String>,
 }
 
-impl Visit for NamedTables {
+impl Visit for DependencyNames {
     fn query(&mut self, query: &mut Query) -> Result<()> {
         let with = query.with.iter().flat_map(|with| &with.cte_tables);
         self.with.extend(with.map(|own| fold(&own.alias.name)));
@@ -49,7 +49,7 @@ impl Visit for NamedTables {
 
 /// The tables and views that a view's query names; none of one that can't be read any more.
 fn named_in(query: &str) -> BTreeSet<TableName> {
-    let mut named = NamedTables::default();
+    let mut named = DependencyNames::default();
     if let Ok(mut query) = query_of_view(query) {
         // It has no parts that a walk refuses.
         drop(query.walk(&mut named));

@@ -2,7 +2,7 @@
 
 use crate::session::{Outcome, Severity, StatementContext, names_schema};
 use crate::statements::ddl::constraints::ConstraintScope;
-use crate::statements::ddl::definition::NewTable;
+use crate::statements::ddl::definition::CreatedTable;
 use crate::statements::ddl::identity::ColumnSequence;
 use crate::statements::ddl::{definition, identity, on_commit};
 use crate::statements::dml::ingest::Ingest;
@@ -136,7 +136,7 @@ pub(crate) fn for_load(
     }
     definition::refuse_clauses(&statement)?;
     let scope = ConstraintScope { context, snapshot: &place.snapshot };
-    let NewTable { mut definition, sequences } = definition::build(&scope, place.name, &statement, None)?;
+    let CreatedTable { mut definition, sequences } = definition::build(&scope, place.name, &statement, None)?;
     if !sequences.is_empty() {
         return Err(crate::sql::names::unsupported("SERIAL or an identity column of a table that a load makes".into()));
     }
@@ -147,8 +147,8 @@ pub(crate) fn for_load(
 }
 
 /// Creates a table within a transaction, instead of the one of that name when `replace`.
-fn create(transaction: &mut gingham_storage::write::Transaction<'_>, table: NewTable, replace: bool) -> Result<()> {
-    let NewTable { mut definition, sequences } = table;
+fn create(transaction: &mut gingham_storage::write::Transaction<'_>, table: CreatedTable, replace: bool) -> Result<()> {
+    let CreatedTable { mut definition, sequences } = table;
     if replace && transaction.base().has_table(&definition.name) {
         transaction.drop_table(&definition.name)?;
     }
@@ -168,7 +168,7 @@ async fn create_as(
     let bound = context.bind(query, parameters).await?;
     let source = bound.names.rename(bound.plan.schema().as_arrow());
     let scope = ConstraintScope { context, snapshot: &place.snapshot };
-    let NewTable { definition, sequences } = definition::build(&scope, place.name, &statement, Some(&source))?;
+    let CreatedTable { definition, sequences } = definition::build(&scope, place.name, &statement, Some(&source))?;
     if !sequences.is_empty() {
         return Err(crate::sql::names::unsupported("CREATE TABLE … AS with SERIAL or an identity column".into()));
     }

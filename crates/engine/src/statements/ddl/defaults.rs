@@ -15,9 +15,9 @@ pub(crate) fn next_of(sequence: &TableName) -> String {
 }
 
 /// Calls `see` with the name of each sequence that a text asks.
-struct Asked<F>(F);
+struct AskedText<F>(F);
 
-impl<F: FnMut(&mut String)> Visit for Asked<F> {
+impl<F: FnMut(&mut String)> Visit for AskedText<F> {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         let Expr::Function(function) = expression else { return Ok(()) };
         let name =
@@ -58,7 +58,7 @@ fn visited(text: &str, see: impl FnMut(&mut String)) -> Option<String> {
         return None;
     }
     let mut parsed = Parser::new(&Gingham).try_with_sql(text).and_then(|mut parser| parser.parse_expr()).ok()?;
-    parsed.walk(&mut Asked(see)).ok()?;
+    parsed.walk(&mut AskedText(see)).ok()?;
     Some(parsed.to_string())
 }
 

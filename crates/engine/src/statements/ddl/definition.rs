@@ -27,7 +27,7 @@ pub(crate) fn build(
     name: TableName,
     statement: &CreateTable,
     source: Option<&Schema>,
-) -> Result<NewTable> {
+) -> Result<CreatedTable> {
     let mut definition = TableDefinition::new(name, Vec::new());
     let mut constraints = Constraints::default();
     match source {
@@ -64,12 +64,12 @@ pub(crate) fn build(
     }
     options(scope, &statement.table_options, &mut definition)?;
     made.add_indexes(scope, &mut definition);
-    Ok(NewTable { definition, sequences: made.sequences })
+    Ok(CreatedTable { definition, sequences: made.sequences })
 }
 
 /// A table that is to be made, and the sequences of its columns.
 #[derive(Debug)]
-pub(crate) struct NewTable {
+pub(crate) struct CreatedTable {
     pub(crate) definition: TableDefinition,
     pub(crate) sequences: Vec<ColumnSequence>,
 }

@@ -5,35 +5,8 @@ use crate::session::{SessionTransaction, StatementContext};
 use crate::statements::write;
 use datafusion::sql::sqlparser::ast::OnCommit;
 use gingham_storage::TableName;
-use gingham_storage::snapshot::Snapshot;
 use gingham_storage::write::Transaction;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// The TEMP tables of a session that change when a transaction ends, and whether they are dropped.
-#[derive(Debug, Default)]
-pub(crate) struct EndingTables(Mutex<Vec<(TableName, bool)>>);
-
-impl EndingTables {
-    fn all(&self) -> MutexGuard<'_, Vec<(TableName, bool)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether there are any.
-    pub(crate) fn is_any(&self) -> bool {
-        !self.all().is_empty()
-    }
-
-    fn set(&self, name: &TableName, drops: bool) {
-        let mut all = self.all();
-        all.retain(|(own, _)| own != name);
-        all.push((name.clone(), drops));
-    }
-
-    /// Those that are there.
-    fn of(&self, snapshot: &Snapshot) -> Vec<(TableName, bool)> {
-        self.all().iter().filter(|(name, _)| snapshot.has_table(name)).cloned().collect()
-    }
-}
+use std::sync::Arc;
 
 /// Notes what is to become of a TEMP table that was just made. Outside of a transaction, DROP comes at once.
 pub(crate) async fn note(context: &StatementContext, name: &TableName, on_commit: Option<OnCommit>) -> Result<()> {
@@ -41,7 +14,7 @@ pub(crate) async fn note(context: &StatementContext, name: &TableName, on_commit
         Some(OnCommit::Drop) => true,
         Some(OnCommit::DeleteRows) => false,
         Some(OnCommit::PreserveRows) | None => {
-            context.session.ending_tables.all().retain(|(own, _)| own != name);
+            context.session.ending_tables.forget(name);
             return Ok(());
         }
     };
@@ -62,7 +35,7 @@ fn end(transaction: &mut Transaction<'_>, tables: Vec<(TableName, bool)>) -> gin
 
 /// Does it at the end of a statement that is a transaction of its own.
 pub(crate) async fn after_statement(context: &StatementContext) -> Result<()> {
-    if context.transaction.is_some() || context.session.ending_tables.all().is_empty() {
+    if context.transaction.is_some() || !context.session.ending_tables.is_any() {
         return Ok(());
     }
     let Some(store) = context.session.existing_temp_store() else { return Ok(()) };

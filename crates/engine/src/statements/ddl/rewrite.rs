@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTableOperation, ObjectName};
 use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::store::Store;
-use gingham_storage::write::{Transaction, Verified, WrittenRows};
+use gingham_storage::write::{CheckedRows, Transaction, WrittenRows};
 use gingham_storage::{ColumnId, Generation, TableDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ async fn attempt(context: &StatementContext, name: &ObjectName, operations: &[Al
         .await?;
     }
     let verified = match change.rewrite {
-        Some(_) => Verified::default(),
+        Some(_) => CheckedRows::default(),
         None => alter_constraint::verify(context, &target, &change.after).await?,
     };
     let rows = match change.rewrite.take() {
@@ -110,7 +110,7 @@ async fn attempt(context: &StatementContext, name: &ObjectName, operations: &[Al
 pub(crate) fn put(
     transaction: &mut Transaction<'_>,
     change: Change,
-    found: Option<(Option<WrittenRows>, Verified)>,
+    found: Option<(Option<WrittenRows>, CheckedRows)>,
 ) -> Result<()> {
     let Change { after, dependents, .. } = change;
     objects::drop_dependents(transaction, &dependents)?;
@@ -119,7 +119,7 @@ pub(crate) fn put(
         Some((None, verified)) => Ok(transaction.alter_table_knowing(after, &verified)?),
         // CHECK and NOT NULL were asked of the records already.
         None => {
-            let verified = Verified { not_null: true, ..Verified::default() };
+            let verified = CheckedRows { not_null: true, ..CheckedRows::default() };
             Ok(transaction.alter_table_knowing(after, &verified)?)
         }
     }
