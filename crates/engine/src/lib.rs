@@ -79,8 +79,8 @@ pub use functions::built_from;
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
 pub use session::{
-    CommandTag, Notice, Notices, PlanningTimes, QueryResult, Severity, StatementHandle, StatementProgress,
-    StatementTables, TransactionStatus, plain_strings,
+    CommandTag, Notice, NoticeListener, Notices, PlanningTimes, QueryResult, Severity, StatementHandle,
+    StatementProgress, StatementTables, TransactionStatus, plain_strings,
 };
 pub use sql::quoted::quoted;
 pub use sql::splitter::{ScriptPart, StatementSplitter};

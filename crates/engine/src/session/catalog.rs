@@ -76,7 +76,7 @@ impl SessionOnly {
 
 impl Catalogs {
     /// The catalog of a statement.
-    pub(super) fn new(
+    pub(super) fn of_statement(
         session: Arc<Session>,
         snapshot: Arc<Snapshot>,
         own: SessionOnly,

@@ -134,7 +134,7 @@ impl StatementContext {
         let read_set = transaction.as_ref().and_then(|open| open.reads());
         let (mut state, settings_number) = session.state();
         let listing = Arc::new(AtomicBool::new(false));
-        let catalogs = Catalogs::new(
+        let catalogs = Catalogs::of_statement(
             Arc::clone(&session),
             Arc::clone(&snapshot),
             SessionOnly { temp: temp.clone(), tables: tables.clone() },
@@ -252,7 +252,7 @@ impl StatementContext {
         let (session, snapshot) = (Arc::clone(&self.session), Arc::clone(&self.snapshot));
         let (own, listing) =
             (SessionOnly { temp: self.temp.clone(), tables: tables.clone() }, Arc::clone(&self.listing));
-        let catalogs = Catalogs::new(session, snapshot, own, listing, planning, state.config());
+        let catalogs = Catalogs::of_statement(session, snapshot, own, listing, planning, state.config());
         let catalogs = catalogs.noting(self.read_set.clone());
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         Self { state: Arc::new(state), catalogs, tables, ..self.clone() }

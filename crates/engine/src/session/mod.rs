@@ -62,7 +62,7 @@ pub(crate) use cursors::{CursorOptions, Cursors};
 pub(crate) use ending_tables::EndingTables;
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use explaining::{Explaining, Until};
-pub use notices::{Notice, Notices, Severity};
+pub use notices::{Notice, NoticeListener, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Beginning, Started, finished, finished_change, start, start_in, start_kept};

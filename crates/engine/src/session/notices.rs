@@ -53,8 +53,14 @@ pub struct Notice {
     pub text: String,
 }
 
-/// Who is told each notice at once.
-type Listener = Arc<dyn Fn(&Notice) + Send + Sync>;
+/// What is called with each notice at once.
+///
+/// ```
+/// let listener: gingham::NoticeListener = std::sync::Arc::new(|notice| eprintln!("{}", notice.text));
+/// gingham::Database::in_memory()?.connect().notices().listen(Some(listener));
+/// # Ok::<(), gingham::Error>(())
+/// ```
+pub type NoticeListener = Arc<dyn Fn(&Notice) + Send + Sync>;
 
 /// The notices of a connection and its clones. Cheap to clone; it does not keep the database open.
 ///
@@ -75,7 +81,7 @@ pub struct Notices {
 struct Said {
     /// Those that nobody was told yet.
     kept: VecDeque<Notice>,
-    listener: Option<Listener>,
+    listener: Option<NoticeListener>,
     /// Only those as severe as that are said; `None` for none at all.
     least: Least,
 }
@@ -170,7 +176,7 @@ impl Notices {
     /// assert!(connection.notices().take().is_empty());
     /// # Ok::<(), gingham::Error>(())
     /// ```
-    pub fn listen(&self, listener: Option<Arc<dyn Fn(&Notice) + Send + Sync>>) {
+    pub fn listen(&self, listener: Option<NoticeListener>) {
         self.said().listener = listener;
     }
 }

@@ -61,7 +61,7 @@ impl SettingChanges {
         let kept = |name: &str| {
             let mut own = all.iter().filter(|own| own.change.name == name).peekable();
             let before = own.peek().and_then(|first| first.change.before.clone());
-            own.filter(|own| !own.local).next_back().map_or(before, |last| last.change.after.clone())
+            own.rfind(|own| !own.local).map_or(before, |last| last.change.after.clone())
         };
         names.into_iter().map(|name| (name.to_owned(), kept(name))).collect()
     }

@@ -41,7 +41,7 @@ pub(crate) async fn after_statement(context: &StatementContext) -> Result<()> {
     let Some(store) = context.session.existing_temp_store() else { return Ok(()) };
     let snapshot = store.snapshot()?;
     let mut tables = context.session.ending_tables.of(&snapshot);
-    tables.retain(|(name, drops)| *drops || !snapshot.tables.get(name).is_none_or(|table| table.rows() == 0));
+    tables.retain(|(name, drops)| *drops || snapshot.tables.get(name).is_some_and(|table| table.rows() != 0));
     if tables.is_empty() {
         return Ok(());
     }

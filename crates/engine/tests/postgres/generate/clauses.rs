@@ -102,7 +102,9 @@ impl Maker<'_> {
         if !self.may("excluded rows", 30) {
             return "";
         }
-        *self.random.pick(&[" EXCLUDE CURRENT ROW", " EXCLUDE GROUP", " EXCLUDE TIES", " EXCLUDE NO OTHERS"])
+        let kinds = [" EXCLUDE CURRENT ROW", " EXCLUDE GROUP", " EXCLUDE TIES", " EXCLUDE NO OTHERS"];
+        let kind: &&'static str = self.random.pick(&kinds);
+        kind
     }
 
     /// ` LIMIT …`, or the standard's words for it.
