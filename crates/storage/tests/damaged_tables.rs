@@ -120,8 +120,10 @@ fn ways(file: &Path, other: &Path) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-fn file_of(path: &Path, table: u32, place: usize) -> PathBuf {
+/// A segment file of the table that was made as the first, the second, ….
+fn file_of(path: &Path, table: usize, place: usize) -> PathBuf {
     let files = segment_files(path);
+    let table = table_numbers(path)[table - 1];
     let own: Vec<&String> = files.iter().filter(|file| file.starts_with(&format!("{table}/"))).collect();
     path.join("segments").join(own[place])
 }

@@ -194,8 +194,10 @@ fn check_names_a_damaged_value() {
     let store = open_read_only(&path).unwrap();
     let report = store.check().unwrap();
     assert_eq!(report.errors.len(), 1, "{:?}", report.errors);
-    assert!(report.errors[0].to_string().contains("tables value 2"), "{}", report.errors[0]);
-    assert!(refused(store.snapshot().map(drop)).to_string().contains("tables value 2"));
+    // The child is the second table that was made.
+    let value = format!("tables value {}", table_numbers(&path)[1]);
+    assert!(report.errors[0].to_string().contains(&value), "{}", report.errors[0]);
+    assert!(refused(store.snapshot().map(drop)).to_string().contains(&value));
 }
 
 #[test]
@@ -205,8 +207,9 @@ fn a_segment_that_a_damaged_key_hides_is_missed() {
     build(&path);
     let data = path.join("catalog/data.mdb");
     let bytes = std::fs::read(&data).unwrap();
-    // The key of the first segment of table 1. Turning the table's number into a larger one hides the segment.
-    let mut key = 1u64.to_be_bytes().to_vec();
+    // The key of the first table's first segment. Turning the table's number into a larger one hides the segment.
+    let table = table_numbers(&path)[0];
+    let mut key = table.to_be_bytes().to_vec();
     key.extend(1u64.to_be_bytes());
     for (at, _) in bytes.windows(16).enumerate().filter(|(_, window)| *window == key) {
         flip(&data, at as u64 + 5, 0xff);
@@ -215,7 +218,10 @@ fn a_segment_that_a_damaged_key_hides_is_missed() {
     assert!(error.contains("data.mdb"), "{error}");
     let error = refused(open(&path).and_then(|store| answer(&store))).to_string();
     assert!(error.contains("data.mdb"), "{error}");
-    assert!(path.join("segments/1/1.seg").exists(), "no sweep takes the file of a segment that was missed");
+    assert!(
+        path.join(format!("segments/{table}/1.seg")).exists(),
+        "no sweep takes the file of a segment that was missed"
+    );
 }
 
 #[test]
@@ -223,7 +229,8 @@ fn a_file_cut_short_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     build(&path);
-    for file in [path.join("catalog/data.mdb"), path.join("format"), path.join("segments/1/1.seg")] {
+    let segment = path.join(format!("segments/{}/1.seg", table_numbers(&path)[0]));
+    for file in [path.join("catalog/data.mdb"), path.join("format"), segment.clone()] {
         let bytes = std::fs::read(&file).unwrap();
         for parts in 0..40 {
             std::fs::write(&file, &bytes[..bytes.len() * parts / 40]).unwrap();
@@ -238,7 +245,7 @@ fn a_file_cut_short_is_an_error() {
         }
         std::fs::write(&file, bytes).unwrap();
     }
-    std::fs::remove_file(path.join("segments/1/1.seg")).unwrap();
+    std::fs::remove_file(segment).unwrap();
     let error = refused(open_read_only(&path).and_then(|store| answer(&store))).to_string();
     assert!(error.contains("table 'parent'") && error.contains("1.seg: this file is missing"), "{error}");
     std::fs::remove_file(path.join("catalog/data.mdb")).unwrap();

@@ -142,6 +142,15 @@ pub fn violated(result: Result<()>) -> String {
     }
 }
 
+/// The numbers of the tables that have segment files, in the order in which the tables were made.
+pub fn table_numbers(path: &Path) -> Vec<u64> {
+    let folders = std::fs::read_dir(path.join("segments")).unwrap();
+    let number = |folder: std::io::Result<std::fs::DirEntry>| folder.unwrap().file_name().to_str()?.parse().ok();
+    let mut numbers: Vec<u64> = folders.filter_map(number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
 /// Segment files on disk.
 pub fn segment_files(path: &Path) -> Vec<String> {
     let mut found = Vec::new();
