@@ -69,9 +69,9 @@ fn errors_are_in_the_words_of_users() {
 fn a_script_runs_to_its_first_refusal() {
     let connection = connect();
     let error = connection
-        .execute("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); LISTEN x; INSERT INTO t VALUES (2)")
+        .execute("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); NOTIFY x; INSERT INTO t VALUES (2)")
         .unwrap_err();
-    assert_eq!(error.to_string(), "LISTEN is not supported");
+    assert_eq!(error.to_string(), "NOTIFY is not supported");
     assert_eq!(number(&connection, "SELECT count(*) FROM t"), 1);
 }
 
