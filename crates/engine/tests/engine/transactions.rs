@@ -47,8 +47,9 @@ fn what_was_read_once_is_read_again() {
     for layout in LAYOUTS {
         let (one, other) = two(layout);
         run(&one, "BEGIN");
+        assert_eq!(all(&one), ["10|550"], "{layout}");
         run(&other, "INSERT INTO t VALUES (11, 5)");
-        assert_eq!(all(&one), ["10|550"], "{layout}: not even what came between BEGIN and the first query");
+        assert_eq!(all(&one), ["10|550"], "{layout}: no record that came after the first statement");
         run(&other, "UPDATE t SET v = 0 WHERE k = 1; DELETE FROM t WHERE k = 2");
         run(&other, "TRUNCATE t; INSERT INTO t VALUES (1, 1)");
         if layout == "column" {
@@ -107,6 +108,7 @@ fn keys_are_looked_up_in_what_the_transaction_sees() {
     for layout in &LAYOUTS[1..] {
         let (one, other) = two(layout);
         run(&one, "CREATE UNIQUE INDEX by_v ON t (v); BEGIN");
+        assert_eq!(all(&one), ["10|550"], "{layout}: the first statement decides what is seen");
         run(&other, "UPDATE t SET v = 1 WHERE k = 1; DELETE FROM t WHERE k = 2; INSERT INTO t VALUES (50, 500)");
         let by_key = |k: u64| rows(&one, &format!("SELECT v FROM t WHERE k = {k}"));
         let by_value = |v: u64| rows(&one, &format!("SELECT k FROM t WHERE v = {v}"));
