@@ -1,7 +1,7 @@
 //! What a session says besides results, how long its statements may take, and which transactions it begins.
 
 use crate::{connect, rows};
-use gingham::{Connection, Error, Severity};
+use gingham::{Connection, Severity};
 use std::sync::{Arc, Mutex};
 
 fn said(connection: &Connection, sql: &str) -> Vec<String> {
@@ -74,8 +74,7 @@ fn a_statement_that_takes_too_long_is_cancelled() {
     let long = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b";
     let rows_of = connection.query(long).and_then(|rows| rows.collect_batches());
     let error = rows_of.expect_err("it takes longer");
-    assert!(matches!(&error, Error::StatementTimeout(_)) && error.sqlstate() == "57014", "{error:?}");
-    assert_eq!(error.to_string(), "the statement was cancelled: it took longer than 0.05 s (statement_timeout)");
+    assert_eq!(error.sqlstate(), "57014", "{error:?}");
     let inserted = connection.execute(&format!("INSERT INTO t {long}"));
     assert_eq!(inserted.expect_err("it takes longer").sqlstate(), "57014");
     connection.execute("SET statement_timeout = 0").expect("a setting");

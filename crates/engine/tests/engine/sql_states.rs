@@ -108,7 +108,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("25P01", &["SAVEPOINT s", "DECLARE c CURSOR FOR SELECT 1", "LOCK TABLE t"]),
     ("34000", &["FETCH nosuch", "CLOSE nosuch"]),
     ("428C9", &["CREATE TABLE g (a INT GENERATED ALWAYS AS IDENTITY); INSERT INTO g VALUES (1)"]),
-    ("2200H", &["CREATE SEQUENCE few MAXVALUE 1; SELECT nextval('few'); SELECT nextval('few')"]),
+    ("2200H", &["CREATE SEQUENCE few MAXVALUE 2; SELECT setval('few', 2); SELECT nextval('few')"]),
     ("42P03", &["BEGIN; DECLARE c CURSOR FOR SELECT 1; DECLARE c CURSOR FOR SELECT 1"]),
     ("55P02", &["SET server_version = '17'", "RESET transaction_isolation"]),
     (
