@@ -235,7 +235,7 @@ const SCRIPTS: [&[Step]; 8] = [
 ];
 
 /// What PostgreSQL answers to interleavings of [`SCRIPTS`].
-const OF_POSTGRES: &str = include_str!("../../../../tests/postgres/isolation.txt");
+const OF_POSTGRES: &str = include_str!("../../../../tests/transactions/postgres.txt");
 
 /// Whether the model answers as a line says.
 fn answers_so(line: &str) -> bool {
