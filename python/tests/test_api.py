@@ -308,3 +308,27 @@ assert back["word"].tolist()[0] == "a" and str(back["i"].dtype) == "Int32", back
 def test_the_version_is_known():
     assert gingham.__version__.count(".") == 2
     assert (gingham.apilevel, gingham.threadsafety, gingham.paramstyle) == ("2.0", 2, "qmark")
+
+
+def test_notices_are_told(connection):
+    with pytest.warns(UserWarning, match="there is no transaction in progress"):
+        connection.execute("COMMIT")
+    told = []
+    connection.on_notice = lambda severity, sqlstate, text: told.append((severity, sqlstate, text))
+    connection.execute("COMMIT")
+    connection.execute("LISTEN channel")
+    assert told == [
+        ("WARNING", "25P01", "there is no transaction in progress"),
+        ("NOTICE", "00000", "LISTEN has no effect: there is no NOTIFY"),
+    ]
+    connection.on_notice = None
+    with pytest.raises(TypeError, match="something that can be called"):
+        connection.on_notice = 7
+
+
+def test_begin_within_a_transaction_is_an_error(connection):
+    connection.begin()
+    with pytest.raises(gingham.InternalError, match="a transaction is open already") as told:
+        connection.begin()
+    assert told.value.sqlstate == "25001"
+    connection.rollback()

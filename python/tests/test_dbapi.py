@@ -113,7 +113,7 @@ def test_a_text_of_several_statements(connection):
         ("SELECT CAST('x' AS INTEGER)", gingham.DataError, "22P02", (None, None)),
         ("INSERT INTO k VALUES (1), (1)", gingham.IntegrityError, "23505", (None, None)),
         ("REINDEX", gingham.NotSupportedError, "0A000", (None, None)),
-        ("ROLLBACK", gingham.InternalError, "25P01", (None, None)),
+        ("SAVEPOINT s", gingham.InternalError, "25P01", (None, None)),
     ],
 )
 def test_exceptions_by_sqlstate(connection, sql, exception, sqlstate, place):

@@ -107,7 +107,7 @@ fn launch(
     let executed = prepare::executed(session, &statement);
     let command = statements::command(executed.as_ref().map_or(&statement, |prepared| &prepared.statement));
     let meant = executed.as_ref().map_or(&*statement, |prepared| &prepared.statement);
-    if session.is_read_only() && writes(session, meant) {
+    if writes(session, meant) && session.is_read_only() {
         return Err(read_only(command));
     }
     let watch = match at_once(session, &statement, parameters.as_ref(), watch, &caller)? {

@@ -17,6 +17,7 @@
 //! | `similar` | patterns of SIMILAR TO |
 //! | `substring` | what of a text a pattern finds |
 //! | `version` | version() |
+//! | `waiting` | waiting within a function |
 
 mod arrays;
 mod catalog;
@@ -33,6 +34,7 @@ mod sequences;
 mod similar;
 mod substring;
 mod version;
+mod waiting;
 
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
 pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL, asks_catalog, started};
@@ -42,6 +44,7 @@ pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
 pub(crate) use quoting::quoted;
 pub use version::built_from;
+pub(crate) use waiting::waiting;
 
 pub(crate) use function::{Compute, PureFunction, over_arrays, typed};
 

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 
 /// How far a statement is: a query by the records that it has read of its tables, a load by the bytes of its files, and a rewrite
@@ -41,6 +41,8 @@ pub(crate) struct CancelToken {
     /// The state of the work that the statement is a part of.
     whole: Option<Arc<watch::Sender<CancelState>>>,
     progress: Arc<Mutex<ProgressSource>>,
+    /// Why it is cancelled, where that is not because somebody asked.
+    reason: Arc<OnceLock<Error>>,
 }
 
 /// Where a statement tells how far it is.
@@ -75,7 +77,12 @@ enum CancelState {
 impl CancelToken {
     /// A token that nobody has cancelled.
     pub(crate) fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(CancelState::Running)), whole: None, progress: Arc::default() }
+        Self {
+            state: Arc::new(watch::Sender::new(CancelState::Running)),
+            whole: None,
+            progress: Arc::default(),
+            reason: Arc::default(),
+        }
     }
 
     /// A token of a statement that is a part of this one's work: cancelled with it, and telling by it how far it is.
@@ -116,6 +123,18 @@ impl CancelToken {
         self.leave_running(CancelState::Cancelled);
     }
 
+    /// As [`cancel`](Self::cancel), where `reason` is the error that the statement ends with.
+    pub(crate) fn cancel_for(&self, reason: Error) {
+        // It is cancelled once.
+        drop(self.reason.set(reason));
+        self.cancel();
+    }
+
+    /// The error of a statement that was cancelled.
+    pub(crate) fn error(&self) -> Error {
+        self.reason.get().cloned().unwrap_or(Error::Cancelled)
+    }
+
     fn leave_running(&self, next: CancelState) {
         self.state.send_if_modified(|state| {
             let running = *state == CancelState::Running;
@@ -138,7 +157,7 @@ impl CancelToken {
 
     /// [`Error::Cancelled`] once cancelled.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+        if self.is_cancelled() { Err(self.error()) } else { Ok(()) }
     }
 
     /// The last call before changes are committed: an error when the statement was cancelled before, and no cancelling

@@ -113,7 +113,7 @@ impl Cursors {
             let read = async { own.cursor.lock().await.read_to(u64::MAX).await };
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Err(Error::Cancelled),
+                () = cancel.cancelled() => return Err(cancel.error()),
                 read = read => read?,
             };
         }

@@ -227,7 +227,7 @@ impl std::fmt::Display for CommandTag {
         f.write_str(self.command)?;
         match (self.command, self.rows) {
             ("INSERT", Some(rows)) => write!(f, " 0 {rows}"),
-            ("SELECT" | "UPDATE" | "DELETE" | "MERGE" | "COPY", Some(rows)) => write!(f, " {rows}"),
+            ("SELECT" | "UPDATE" | "DELETE" | "MERGE" | "COPY" | "FETCH" | "MOVE", Some(rows)) => write!(f, " {rows}"),
             _ => Ok(()),
         }
     }

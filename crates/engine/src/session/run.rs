@@ -177,7 +177,7 @@ fn start_with(
         let driven = AssertUnwindSafe(within(limit, &cancel, async {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => Err(Error::Cancelled),
+                () = cancel.cancelled() => Err(cancel.error()),
                 result = drive(work, &watch, &mut head_sender, &sender) => result,
             }
         }));
@@ -211,15 +211,12 @@ async fn within(limit: Option<Duration>, cancel: &CancelToken, work: impl Future
     tokio::select! {
         biased;
         result = &mut work => return result,
-        () = tokio::time::sleep(limit) => cancel.cancel(),
-    }
-    match work.await {
-        Err(Error::Cancelled) => Err(Error::StatementTimeout(format!(
+        () = tokio::time::sleep(limit) => cancel.cancel_for(Error::StatementTimeout(format!(
             "the statement was cancelled: it took longer than {} s (statement_timeout)",
             limit.as_secs_f64()
         ))),
-        result => result,
     }
+    work.await
 }
 
 async fn drive(
@@ -291,7 +288,7 @@ impl Started {
         let head = tokio::select! {
             biased;
             head = head.wait() => head?,
-            () = abandoned.cancelled() => return Err(Error::Cancelled),
+            () = abandoned.cancelled() => return Err(abandoned.error()),
         };
         Ok(QueryResult::new(command, head, batches, abandoned.keep(), (watch, recording)))
     }
@@ -305,6 +302,10 @@ impl CancelOnDrop {
         if let Some(cancel) = &self.0 {
             cancel.cancelled().await;
         }
+    }
+
+    fn error(&self) -> Error {
+        self.0.as_ref().map_or(Error::Cancelled, CancelToken::error)
     }
 
     fn keep(mut self) -> CancelToken {

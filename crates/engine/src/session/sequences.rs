@@ -1,6 +1,7 @@
 //! Values of sequences, as a statement asks for them: of what the process has taken already, of a small commit of its own, or, within a
 //! transaction, of that.
 
+use crate::functions::waiting;
 use crate::session::{Session, StatementContext, Use, did_you_mean, read_only};
 use crate::settings::{SequenceReference, Sequences};
 use crate::sql::dialect::Gingham;
@@ -280,15 +281,6 @@ pub(super) fn table(record: &SequenceRecord, store: &Arc<Store>) -> Result<Arc<d
     ];
     let batch = RecordBatch::try_new(Arc::clone(&schema), columns)?;
     Ok(Arc::new(MemTable::try_new(schema, vec![vec![batch]])?))
-}
-
-/// Does what may wait for others, off the duties of a thread that drives queries.
-fn waiting<R>(work: impl FnOnce() -> R) -> R {
-    use tokio::runtime::{Handle, RuntimeFlavor};
-    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        _ => work(),
-    }
 }
 
 impl StatementContext {

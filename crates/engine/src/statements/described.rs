@@ -13,6 +13,7 @@ use crate::sql::session::SessionStatement;
 use crate::statements::admin::{explain, prepare, summarize};
 use crate::statements::dml::values::is_default;
 use crate::statements::dml::{merge, parts};
+use crate::statements::row_locks;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -105,7 +106,11 @@ fn parameter(expression: &Expr) -> Option<&str> {
 }
 
 /// The description of a statement. Mistakes in a query are found here.
-pub(crate) async fn describe(context: &StatementContext, statement: Statement) -> Result<StatementDescription> {
+pub(crate) async fn describe(context: &StatementContext, mut statement: Statement) -> Result<StatementDescription> {
+    if row_locks::may_lock(&statement) {
+        // It is not run, and locks nothing.
+        row_locks::strip(&mut statement, false)?;
+    }
     let statement = match statement {
         Statement::Sql(statement) => statement,
         Statement::Explain(explain) => {

@@ -24,6 +24,7 @@ pub(crate) struct RowLocks {
 /// The clauses of a statement that lock; `None` when there are none, or it is only explained.
 pub(crate) fn find(statement: &mut Statement) -> Result<Option<RowLocks>> {
     let mut found = FoundLocks(None);
+    let is_view = matches!(statement.tree(), Some(Sql::CreateView(_)));
     match statement {
         Statement::Explain(explain) if !explain.options.analyze => {}
         Statement::Session(own) => {
@@ -32,6 +33,9 @@ pub(crate) fn find(statement: &mut Statement) -> Result<Option<RowLocks>> {
             }
         }
         other => other.walk(&mut found)?,
+    }
+    if is_view && found.0.is_some() {
+        return Err(unsupported("SELECT … FOR UPDATE or SHARE within a view".into()));
     }
     Ok(found.0)
 }
@@ -58,6 +62,11 @@ pub(crate) fn strip(statement: &mut Statement, skips: bool) -> Result<()> {
         },
         other => other.walk(&mut Stripped { skips }),
     }
+}
+
+/// Takes the clauses out of a query that is only planned.
+pub(crate) fn strip_query(query: &mut Query) -> Result<()> {
+    query.walk(&mut Stripped { skips: false })
 }
 
 struct FoundLocks(Option<RowLocks>);

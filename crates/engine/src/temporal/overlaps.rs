@@ -46,25 +46,33 @@ fn compute(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
     Ok(Arc::new(spans.map(|((a, b), (c, d))| overlap(span(a, b)?, span(c, d)?)).collect::<BooleanArray>()))
 }
 
+/// A stretch of time whose end may not be known.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    start: i64,
+    end: Option<i64>,
+}
+
 /// The earlier end, and the later one where both are known.
-fn span(start: Option<i64>, end: Option<i64>) -> Option<(i64, Option<i64>)> {
+fn span(start: Option<i64>, end: Option<i64>) -> Option<Span> {
     match (start, end) {
-        (Some(start), Some(end)) => Some((start.min(end), Some(start.max(end)))),
-        (Some(one), None) | (None, Some(one)) => Some((one, None)),
+        (Some(start), Some(end)) => Some(Span { start: start.min(end), end: Some(start.max(end)) }),
+        (Some(one), None) | (None, Some(one)) => Some(Span { start: one, end: None }),
         (None, None) => None,
     }
 }
 
-fn overlap((start, end): (i64, Option<i64>), (other, other_end): (i64, Option<i64>)) -> Option<bool> {
-    if start == other {
-        return end.and(other_end).map(|_| true);
+/// Whether two spans have a moment in common; `None` where that is not known.
+fn overlap(one: Span, other: Span) -> Option<bool> {
+    if one.start == other.start {
+        return one.end.and(other.end).map(|_| true);
     }
     // The later span begins within the earlier one, or is known not to.
-    let (end, later, later_end) = if start < other { (end, other, other_end) } else { (other_end, start, end) };
-    if later < end? {
+    let (earlier, later) = if one.start < other.start { (one, other) } else { (other, one) };
+    if later.start < earlier.end? {
         return Some(true);
     }
-    later_end.map(|_| false)
+    later.end.map(|_| false)
 }
 
 #[cfg(test)]

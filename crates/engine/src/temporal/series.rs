@@ -8,7 +8,7 @@ use crate::temporal::interval::length;
 use crate::temporal::moment::{Toward, is_infinite, moved};
 use crate::temporal::operators::INTERVAL;
 use crate::type_name::type_name;
-use arrow::array::{Array, ArrayRef, Decimal128Array, Int64Array, ListArray};
+use arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, Decimal128Array, Int64Array, ListArray};
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, Int64Type, IntervalMonthDayNanoType, TimeUnit,
@@ -136,20 +136,25 @@ fn no_step<T>() -> Result<T> {
     invalid!(InvalidParameterValue, "the step of generate_series can't be 0")
 }
 
+/// Adds the numbers from `start` to `stop`, a step apart; they end where the type does.
+fn count<N: ArrowNativeTypeOp>(start: N, stop: N, step: N, values: &mut Vec<N>) -> Result<()> {
+    if step.is_zero() {
+        return no_step();
+    }
+    let is_rising = step.is_gt(N::ZERO);
+    let mut next = Some(start);
+    while let Some(value) = next.filter(|value| if is_rising { value.is_le(stop) } else { value.is_ge(stop) }) {
+        push(values, value)?;
+        next = value.add_checked(step).ok();
+    }
+    Ok(())
+}
+
 fn whole_numbers(arguments: &[ArrayRef]) -> Result<ArrayRef> {
     let columns = arguments.iter().map(|own| typed::<Int64Type>(own)).collect::<Result<Vec<_>>>()?;
     let lists = Lists::of(arguments, |row, values| {
-        let (start, stop) = (columns[0].value(row), columns[1].value(row));
         let step = columns.get(2).map_or(1, |steps| steps.value(row));
-        if step == 0 {
-            return no_step();
-        }
-        let mut next = Some(start);
-        while let Some(value) = next.filter(|value| if step > 0 { *value <= stop } else { *value >= stop }) {
-            push(values, value)?;
-            next = value.checked_add(step);
-        }
-        Ok(())
+        count(columns[0].value(row), columns[1].value(row), step, values)
     })?;
     lists.build(|values| Ok(Arc::new(Int64Array::from(values))))
 }
@@ -159,17 +164,8 @@ fn decimals(arguments: &[ArrayRef]) -> Result<ArrayRef> {
     let scale = columns[0].scale();
     let one = 10_i128.pow(u32::try_from(scale).unwrap_or(0));
     let lists = Lists::of(arguments, |row, values| {
-        let (start, stop) = (columns[0].value(row), columns[1].value(row));
         let step = columns.get(2).map_or(one, |steps| steps.value(row));
-        if step == 0 {
-            return no_step();
-        }
-        let mut next = Some(start);
-        while let Some(value) = next.filter(|value| if step > 0 { *value <= stop } else { *value >= stop }) {
-            push(values, value)?;
-            next = value.checked_add(step);
-        }
-        Ok(())
+        count(columns[0].value(row), columns[1].value(row), step, values)
     })?;
     lists.build(|values| {
         Ok(Arc::new(Decimal128Array::from(values).with_precision_and_scale(DECIMAL128_MAX_PRECISION, scale)?))

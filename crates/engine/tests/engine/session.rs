@@ -1,7 +1,7 @@
 //! What a session says besides results, how long its statements may take, and which transactions it begins.
 
 use crate::{connect, rows};
-use gingham::{Connection, Severity};
+use gingham::{Connection, Error, Severity};
 use std::sync::{Arc, Mutex};
 
 fn said(connection: &Connection, sql: &str) -> Vec<String> {
@@ -74,7 +74,8 @@ fn a_statement_that_takes_too_long_is_cancelled() {
     let long = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b";
     let rows_of = connection.query(long).and_then(|rows| rows.collect_batches());
     let error = rows_of.expect_err("it takes longer");
-    assert_eq!(error.sqlstate(), "57014", "{error:?}");
+    assert!(matches!(&error, Error::StatementTimeout(_)) && error.sqlstate() == "57014", "{error:?}");
+    assert_eq!(error.to_string(), "the statement was cancelled: it took longer than 0.05 s (statement_timeout)");
     let inserted = connection.execute(&format!("INSERT INTO t {long}"));
     assert_eq!(inserted.expect_err("it takes longer").sqlstate(), "57014");
     connection.execute("SET statement_timeout = 0").expect("a setting");
@@ -108,4 +109,19 @@ fn a_transaction_of_the_api_is_ended_once() {
     assert_eq!(connection.transaction().expect_err("there is one").sqlstate(), "25001");
     open.execute("COMMIT").expect("a statement ends it");
     assert_eq!(open.commit().expect_err("it has ended").sqlstate(), "25P01");
+}
+
+#[test]
+fn a_statement_that_locks_is_prepared() {
+    let connection = connect();
+    connection.execute("CREATE TABLE t (n BIGINT); INSERT INTO t VALUES (1), (2)").expect("a table");
+    let prepared = connection.prepare("SELECT n FROM t WHERE n = $1 FOR UPDATE").expect("it is described");
+    assert_eq!(prepared.schema().expect("a query has one").field(0).name(), "n");
+    let batches = prepared.query(&[2_i64.into()]).and_then(|rows| rows.collect_batches()).expect("rows");
+    assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+    assert_eq!(connection.query("FETCH nosuch").expect_err("there is none").sqlstate(), "34000");
+    connection.execute("BEGIN; DECLARE c CURSOR FOR SELECT n FROM t").expect("a cursor");
+    let mut rows = connection.query("FETCH ALL c").expect("rows");
+    rows.by_ref().for_each(|batch| drop(batch.expect("a batch")));
+    assert_eq!(rows.tag().to_string(), "FETCH 2");
 }

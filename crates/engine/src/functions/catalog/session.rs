@@ -1,6 +1,7 @@
 //! Who is connected to what, and since when.
 
 use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
+use crate::functions::waiting;
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 use std::sync::OnceLock;
@@ -53,16 +54,18 @@ pub(super) fn all() -> Vec<CatalogFunction> {
         CatalogFunction::new("pg_sleep", 1..=1, Gives::Text, |own, names| {
             let seconds = seconds(&own[0])?;
             let end = Instant::now() + Duration::from_secs_f64(seconds);
-            loop {
-                if names.is_cancelled() {
-                    return Err(Error::Cancelled);
+            waiting(|| {
+                loop {
+                    if names.is_cancelled() {
+                        return Err(Error::Cancelled);
+                    }
+                    let left = end.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Ok(CatalogValue::Text(String::new()));
+                    }
+                    std::thread::sleep(left.min(NAP));
                 }
-                let left = end.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    return Ok(CatalogValue::Text(String::new()));
-                }
-                std::thread::sleep(left.min(NAP));
-            }
+            })
         })
         .volatile(),
     ]

@@ -105,8 +105,8 @@ impl Session {
         drop(slot);
         self.engine.note_transaction(&transaction);
         if let Some(limit) = idle {
-            let watched = (Arc::downgrade(self), Arc::downgrade(&transaction));
-            self.engine.handle()?.spawn(end_when_idle(watched, limit));
+            let (session, watched) = (Arc::downgrade(self), Arc::downgrade(&transaction));
+            self.engine.handle()?.spawn(end_when_idle(session, watched, limit));
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Session {
 }
 
 /// Rolls a transaction back once it has been idle for `limit`.
-async fn end_when_idle((session, transaction): (Weak<Session>, Weak<SessionTransaction>), limit: Duration) {
+async fn end_when_idle(session: Weak<Session>, transaction: Weak<SessionTransaction>, limit: Duration) {
     let mut wait = limit;
     loop {
         tokio::time::sleep(wait).await;

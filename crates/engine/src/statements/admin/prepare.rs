@@ -9,6 +9,7 @@ use crate::sql::names::unsupported;
 use crate::sql::parse::Statement;
 use crate::sql::{ignored as query, parse};
 use crate::statements::dml::values;
+use crate::statements::row_locks;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -26,8 +27,10 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
     match statement.as_mut() {
         Sql::Query(inner) if query::writes(inner) => {}
         Sql::Query(inner) => {
-            query::refuse_ignored(inner)?;
-            context.plan(DataFusionStatement::Statement(statement.clone()), None).await?;
+            let mut planned = inner.clone();
+            row_locks::strip_query(&mut planned)?;
+            query::refuse_ignored(&mut planned)?;
+            context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(planned))), None).await?;
         }
         Sql::Insert(_) | Sql::Update(_) | Sql::Delete(_) | Sql::Merge(_) => {}
         other => {

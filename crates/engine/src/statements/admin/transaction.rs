@@ -1,6 +1,6 @@
 //! BEGIN, COMMIT, ROLLBACK, SET TRANSACTION and savepoints.
 
-use crate::session::{Outcome, Severity, Slot, StatementContext, Use, blocking};
+use crate::session::{Outcome, SessionTransaction, Severity, Slot, StatementContext, Use, blocking};
 use crate::settings::TransactionModes;
 use crate::sql::names::fold;
 use crate::sql::session::SessionStatement;
@@ -68,42 +68,41 @@ pub(crate) async fn commit(context: &StatementContext, chain: bool) -> Result<Ou
         }
         Slot::Open(transaction) => {
             let ended = match held {
-                Ok(()) => {
-                    let (own, context) = (Arc::clone(&transaction), context.clone());
-                    blocking(move || {
-                        if let Err(error) = on_commit::before_commit(&context, &own) {
-                            own.roll_back();
-                            return Err(error);
-                        }
-                        own.commit()
-                    })
-                    .await
-                }
-                Err(error) => {
-                    let own = Arc::clone(&transaction);
-                    blocking(move || {
-                        own.roll_back();
-                        Ok(())
-                    })
-                    .await?;
-                    Err(error)
-                }
+                Ok(()) => made_durable(context, &transaction).await,
+                Err(error) => Err(error),
             };
-            let settings = match &ended {
-                Ok(()) => {
-                    context.session.cursors.committed();
-                    transaction.settings().committed()
-                }
-                Err(_) => {
-                    context.session.cursors.rolled_back();
-                    transaction.settings().rolled_back()
-                }
-            };
+            if let Err(error) = ended {
+                undo(context, transaction).await?;
+                return Err(error);
+            }
+            context.session.cursors.committed();
+            let settings = transaction.settings().committed();
             context.session.give_back(settings)?;
-            ended?;
         }
     }
     begin_next(context, next).await
+}
+
+async fn made_durable(context: &StatementContext, transaction: &Arc<SessionTransaction>) -> Result<()> {
+    let (own, context) = (Arc::clone(transaction), context.clone());
+    blocking(move || {
+        on_commit::before_commit(&context, &own)?;
+        own.commit()
+    })
+    .await
+}
+
+/// Undoes what a transaction has changed, in the session too.
+async fn undo(context: &StatementContext, transaction: Arc<SessionTransaction>) -> Result<()> {
+    let own = Arc::clone(&transaction);
+    blocking(move || {
+        own.roll_back();
+        Ok(())
+    })
+    .await?;
+    context.session.cursors.rolled_back();
+    let settings = transaction.settings().rolled_back();
+    context.session.give_back(settings)
 }
 
 /// Runs ROLLBACK of all.
@@ -113,17 +112,7 @@ pub(crate) async fn roll_back(context: &StatementContext, chain: bool) -> Result
     match context.session.leave_transaction() {
         Slot::None => warn_of_none(context, NONE),
         Slot::RolledBack(_) => context.session.cursors.rolled_back(),
-        Slot::Open(transaction) => {
-            let own = Arc::clone(&transaction);
-            blocking(move || {
-                own.roll_back();
-                Ok(())
-            })
-            .await?;
-            context.session.cursors.rolled_back();
-            let settings = transaction.settings().rolled_back();
-            context.session.give_back(settings)?;
-        }
+        Slot::Open(transaction) => undo(context, transaction).await?,
     }
     begin_next(context, next).await
 }
