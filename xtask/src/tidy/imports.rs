@@ -119,6 +119,8 @@ fn module(file: &File) -> Module<'_> {
                 }
                 at = end;
             }
+            // `pub(in path)` says who may import, and imports nothing.
+            "pub" if text(at + 1) == "(" => at += 1 + (at + 1..tokens.len()).take_while(|at| text(*at) != ")").count(),
             "crate" | "super" | "self" if text(at + 1) == "::" => {
                 let mut path = vec![text(at).to_owned()];
                 while text(at + 1) == "::" && text(at + 2).starts_with(|c: char| c.is_alphabetic() || c == '_') {
@@ -215,7 +217,7 @@ mod tests {
         let files = [
             sample("c/src/lib.rs", "pub mod low;\npub mod high;\npub use low::Thing;\n"),
             sample("c/src/low/mod.rs", "pub mod thing;\npub use crate::low::thing::Thing;\n"),
-            sample("c/src/low/thing.rs", "pub struct Thing;\n"),
+            sample("c/src/low/thing.rs", "pub struct Thing;\npub(in crate::low) fn own() {}\n"),
             sample(
                 "c/src/high.rs",
                 "use crate::{Thing, low::{self, thing as other}};\n// crate::low::no\nfn f() { super::low::g(\"crate::low\") }\n\

@@ -39,6 +39,7 @@ mod waiting;
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
 pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL, asks_catalog, started};
 pub(crate) use like::{LIKE_EACH, LIKE_ESCAPE};
+pub(crate) use similar::SIMILAR_PATTERN;
 pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
 
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
@@ -53,9 +54,6 @@ use std::sync::Arc;
 
 /// Aggregates whose value tells the order of their input.
 pub(crate) const ORDERED_AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
-
-/// The function that makes a regular expression of a pattern of SIMILAR TO.
-pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
 
 /// Functions that stand for what has no name in SQL: nobody calls them.
 const INTERNAL: &[&str] = &[

@@ -9,9 +9,12 @@ use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
+/// The function that makes a regular expression of a pattern of SIMILAR TO.
+pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
+
 /// `similar_pattern(pattern, escape)`: the regular expression. An empty escape means that there is none.
 pub(super) fn similar_pattern() -> Arc<ScalarUDF> {
-    PureFunction::new(crate::functions::SIMILAR_PATTERN, texts, |_| Ok(DataType::Utf8), patterns).build()
+    PureFunction::new(SIMILAR_PATTERN, texts, |_| Ok(DataType::Utf8), patterns).build()
 }
 
 fn texts(types: &[DataType]) -> Result<Vec<DataType>> {

@@ -1,8 +1,8 @@
 //! The result of a statement: a schema and a stream of batches.
 
+use crate::Result;
 use crate::recording::Recording;
 use crate::session::{CancelToken, PlanningTimes, StatementHandle, Stopwatch, wait};
-use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -282,7 +282,7 @@ impl Stream for QueryResult {
             Poll::Ready(item) => item,
             // A cancelled statement may take a moment to notice; its user need not wait for that.
             Poll::Pending => match this.cancelled.as_mut().poll(context) {
-                Poll::Ready(()) => Some(Err(Error::Cancelled)),
+                Poll::Ready(()) => Some(Err(this.cancel.error())),
                 Poll::Pending => return Poll::Pending,
             },
         };

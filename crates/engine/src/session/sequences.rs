@@ -16,30 +16,7 @@ use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::{Store, WriteOptions};
 use gingham_storage::write::Transaction;
 use gingham_storage::{DEFAULT_SCHEMA, SequenceRecord, SqlState, TableName};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-
-/// What a session has got of sequences: `currval` and `lastval`.
-#[derive(Debug, Default)]
-pub(crate) struct SequenceValues(Mutex<Got>);
-
-#[derive(Debug, Default)]
-struct Got {
-    /// By the sequence's number.
-    values: HashMap<u64, i64>,
-    last: Option<u64>,
-}
-
-impl SequenceValues {
-    /// Forgets them all.
-    pub(crate) fn forget(&self) {
-        *self.got() = Got::default();
-    }
-
-    fn got(&self) -> MutexGuard<'_, Got> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+use std::sync::{Arc, Weak};
 
 /// How the functions of a statement's plans reach sequences. It keeps nothing alive: plans may be kept, and it with them.
 #[derive(Debug, Clone)]

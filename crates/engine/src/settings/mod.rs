@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `choices` | settings that choose one of several ways |
 //! | `client` | settings of PostgreSQL that clients send |
 //! | `isolation` | what a transaction sees of others |
 //! | `parse` | values as they are written, and what they mean |
@@ -9,6 +10,7 @@
 //! | `sequences` | how functions reach sequences |
 //! | `notes` | what is noted of a statement's plans |
 
+mod choices;
 mod client;
 mod durations;
 mod isolation;
@@ -16,6 +18,7 @@ mod notes;
 mod parse;
 mod sequences;
 
+pub(crate) use choices::{ColumnNames, Execution, Machine, REFERENCE_THREADS};
 pub(crate) use client::{ClientSettings, KNOWN, KnownSetting, SettingKind, WITHOUT_EFFECT, checked, known};
 pub(crate) use isolation::{IsolationLevel, TransactionModes};
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
@@ -105,36 +108,6 @@ pub(crate) struct Settings {
     pub(crate) fallbacks: Arc<PlanFallbacks>,
     /// How the statement's functions reach sequences; no setting.
     pub(crate) sequences: Option<Arc<dyn Sequences>>,
-}
-
-/// The machine that plans and choices about pipelines go by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Machine {
-    /// The one that this runs on.
-    Here,
-    /// One that is the same everywhere, so that its plans are: fixed caches, [`REFERENCE_THREADS`], the scalar kernels.
-    Reference,
-}
-
-/// Threads of the reference machine.
-pub(crate) const REFERENCE_THREADS: usize = 2;
-
-/// What columns of a result are called that no AS names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ColumnNames {
-    /// As they are written: `count(*)`.
-    Text,
-    /// As PostgreSQL calls them: `count`.
-    Postgres,
-}
-
-/// Who runs what a pipeline can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Execution {
-    /// Pipelines of ours.
-    Compiled(Mode),
-    /// DataFusion's operators.
-    DataFusion,
 }
 
 const EXECUTION: &str = "Who runs what a pipeline can do: auto, fused, staged, vectorized, interpreted or datafusion";
@@ -335,14 +308,5 @@ impl ExtensionOptions for Settings {
         entries.extend(is_lab.then(|| entry("lab_delta_rows", delta_rows, LAB_DELTA_ROWS)));
         entries.extend(self.lab_stages.as_ref().map(|stages| entry("lab_stages", stages.to_string(), LAB_STAGES)));
         entries
-    }
-}
-
-impl std::fmt::Display for Execution {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Compiled(mode) => mode.fmt(f),
-            Self::DataFusion => f.write_str("datafusion"),
-        }
     }
 }

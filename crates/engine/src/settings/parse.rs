@@ -1,6 +1,6 @@
 //! Values of settings as they are written, and what they mean. An error names the setting, the value and the choices.
 
-use crate::settings::{ColumnNames, Execution, Machine};
+use crate::settings::choices::{ColumnNames, Execution, Machine};
 use crate::{Error, Result};
 use gingham_execution::Mode;
 use gingham_kernels::Isa;

@@ -1,7 +1,6 @@
 //! Sums, means, minima and maxima of intervals. DataFusion compares the fields of intervals, and has no mean of them.
 
-use crate::temporal::interval::{add, divide, length, subtract};
-use crate::temporal::operators::INTERVAL;
+use crate::temporal::interval::{INTERVAL, add, divide, length, subtract};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, FieldRef, IntervalMonthDayNano, IntervalMonthDayNanoType, UInt64Type,

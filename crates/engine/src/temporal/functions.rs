@@ -5,8 +5,8 @@ use crate::Error;
 use crate::casts::{Failing, convert};
 use crate::error::invalid;
 use crate::functions::{Compute, PureFunction, typed};
+use crate::temporal::interval::INTERVAL;
 use crate::temporal::moment::{Toward, units_of_day};
-use crate::temporal::operators::INTERVAL;
 use crate::temporal::{interval, moment};
 use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, PrimitiveArray};
@@ -194,9 +194,9 @@ pub(super) fn called() -> Vec<Arc<ScalarUDF>> {
     let all: Compute = |arguments, _| changed(arguments, interval::justify_interval);
     let one = |name, compute| PureFunction::new(name, one_interval, interval_type, compute).build();
     vec![
-        PureFunction::new(crate::temporal::TO_INTERVAL, text_and_fields, interval_type, intervals_of).build(),
+        PureFunction::new(crate::temporal::calls::TO_INTERVAL, text_and_fields, interval_type, intervals_of).build(),
         PureFunction::new(
-            crate::temporal::TIME_OF,
+            crate::temporal::calls::TIME_OF,
             one_value,
             |_| Ok(DataType::Time64(TimeUnit::Microsecond)),
             |values, result| convert(&values[0], result, Failing::Error),

@@ -2,9 +2,11 @@
 //! are compared or a fraction is carried from one to the next, as in PostgreSQL.
 
 use crate::error::invalid;
-use arrow::datatypes::IntervalMonthDayNano;
+use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit};
 use datafusion::error::Result;
 
+/// The type of intervals.
+pub(super) const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 /// Nanoseconds of a day of 24 hours.
 pub(super) const DAY: i64 = 86_400_000_000_000;
 /// Days of a month where intervals are compared.

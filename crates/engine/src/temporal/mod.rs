@@ -12,12 +12,14 @@
 //! | `parts` | EXTRACT, date_part, date_trunc |
 //! | `zones` | AT TIME ZONE |
 //! | `overlaps`, `series` | OVERLAPS, generate_series |
+//! | `calls` | names of functions that statements are rewritten to call |
 //! | `aggregates` | sums, means, minima and maxima of intervals |
 //! | `column` | columns as integers, days and times |
 //! | `value` | single values: read, written, changed to another type |
 //! | `interval`, `moment`, `civil` | arithmetic of single values |
 
 mod aggregates;
+mod calls;
 mod civil;
 mod column;
 mod dates;
@@ -34,6 +36,7 @@ mod text;
 mod value;
 pub(crate) mod zones;
 
+pub(crate) use calls::{AT_TIME_ZONE, TIME_OF, TO_INTERVAL};
 pub(crate) use civil::{Civil, days_of};
 pub(crate) use column::{as_type, integers, kind};
 pub(crate) use dates::CompareDays;
@@ -48,15 +51,6 @@ pub(crate) use value::{At, at_of, changed, interval_of, interval_text, nanosecon
 
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
-
-/// The function that INTERVAL '…' is.
-pub(crate) const TO_INTERVAL: &str = "to_interval";
-
-/// The function that AT TIME ZONE is.
-pub(crate) const AT_TIME_ZONE: &str = "timezone_of";
-
-/// The function that a cast to TIME is: DataFusion would make it one of nanoseconds, which columns are not.
-pub(crate) const TIME_OF: &str = "time_of";
 
 /// Functions that statements call.
 pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {

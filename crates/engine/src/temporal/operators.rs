@@ -3,15 +3,13 @@
 
 use crate::functions::PureFunction;
 use crate::temporal::functions as by;
-use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
+use crate::temporal::interval::INTERVAL;
+use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::DFSchema;
 use datafusion::error::Result;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
-
-/// The type of intervals.
-pub(crate) const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
 /// Plans operators while their statement is planned: DataFusion refuses some of them before any rule could see them.
 #[derive(Debug)]

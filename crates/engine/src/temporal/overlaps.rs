@@ -48,22 +48,22 @@ fn compute(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
 
 /// A stretch of time whose end may not be known.
 #[derive(Debug, Clone, Copy)]
-struct Span {
+struct Stretch {
     start: i64,
     end: Option<i64>,
 }
 
 /// The earlier end, and the later one where both are known.
-fn span(start: Option<i64>, end: Option<i64>) -> Option<Span> {
+fn span(start: Option<i64>, end: Option<i64>) -> Option<Stretch> {
     match (start, end) {
-        (Some(start), Some(end)) => Some(Span { start: start.min(end), end: Some(start.max(end)) }),
-        (Some(one), None) | (None, Some(one)) => Some(Span { start: one, end: None }),
+        (Some(start), Some(end)) => Some(Stretch { start: start.min(end), end: Some(start.max(end)) }),
+        (Some(one), None) | (None, Some(one)) => Some(Stretch { start: one, end: None }),
         (None, None) => None,
     }
 }
 
 /// Whether two spans have a moment in common; `None` where that is not known.
-fn overlap(one: Span, other: Span) -> Option<bool> {
+fn overlap(one: Stretch, other: Stretch) -> Option<bool> {
     if one.start == other.start {
         return one.end.and(other.end).map(|_| true);
     }

@@ -17,7 +17,7 @@ pub(crate) const ZONE: &str = "+00:00";
 
 /// The function, of a timestamp and a zone's name or offset, or an interval east of Greenwich.
 pub(super) fn at_time_zone() -> Arc<ScalarUDF> {
-    PureFunction::new(crate::temporal::AT_TIME_ZONE, types, type_of, moved).build()
+    PureFunction::new(crate::temporal::calls::AT_TIME_ZONE, types, type_of, moved).build()
 }
 
 fn instant() -> DataType {

@@ -7,6 +7,7 @@
 //! | `table` | definitions of tables, columns, keys and indexes |
 //! | `sequence` | definitions of sequences, and how far they have come |
 //! | `labels` | numbers and comments of constraints, indexes, schemas and views |
+//! | `parts` | constraints, indexes and comments of a table by name |
 //! | `design` | a table's layouts, packings and encodings |
 //! | `page_packing` | how entries of dense pages are compressed |
 //! | `predicate`, `integer_set` | conditions on columns |
@@ -20,6 +21,7 @@ pub(crate) mod heap_options;
 pub(crate) mod integer_set;
 pub(crate) mod labels;
 pub(crate) mod page_packing;
+mod parts;
 pub(crate) mod predicate;
 pub(crate) mod quoted;
 pub(crate) mod sequence;

@@ -2,13 +2,12 @@
 
 use crate::session::transaction::SessionTransaction;
 use crate::session::{CancelToken, Session, StatementContext, Use};
-use crate::settings::IsolationLevel;
 use crate::{Error, Result};
 use gingham_storage::TableId;
 use gingham_storage::store::{Store, WriteOptions};
 use gingham_storage::write::{Transaction, WrittenRows};
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a statement writes: as a transaction of its own, or as part of the session's.
 #[derive(Debug, Clone)]
@@ -100,14 +99,7 @@ impl StatementContext {
         let begun = self.in_line(store, move || Ok(own.begin(&options, None)?)).await?;
         let transaction = match main {
             true => SessionTransaction::writing(begun),
-            false => {
-                let own = SessionTransaction::new(IsolationLevel::RepeatableRead, false);
-                SessionTransaction {
-                    temp: OnceLock::from(begun),
-                    pinned: OnceLock::from(Arc::clone(&self.snapshot)),
-                    ..own
-                }
-            }
+            false => SessionTransaction::writing_temp(begun, Arc::clone(&self.snapshot)),
         };
         let entered = Arc::new(transaction).enter();
         let (session, cancel, tables) = (Arc::clone(&self.session), self.cancel.clone(), self.tables.clone());

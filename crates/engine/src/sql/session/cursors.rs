@@ -1,44 +1,8 @@
 //! DECLARE, FETCH, MOVE and CLOSE.
 
-use crate::sql::session::SessionStatement;
 use crate::sql::session::reader::Reader;
+use crate::sql::session::statement::{Count, Declare, Fetch, SessionStatement};
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::Query;
-
-/// DECLARE of a cursor.
-#[derive(Debug, Clone)]
-pub(crate) struct Declare {
-    pub(crate) name: String,
-    /// It outlasts its transaction.
-    pub(crate) hold: bool,
-    /// It was said to go backwards, or not to; `None` is what it can.
-    pub(crate) scroll: Option<bool>,
-    pub(crate) query: Query,
-}
-
-/// FETCH or MOVE of a cursor.
-#[derive(Debug, Clone)]
-pub(crate) struct Fetch {
-    pub(crate) cursor: String,
-    pub(crate) count: Count,
-    /// It is MOVE: the rows are passed over.
-    pub(crate) moves: bool,
-}
-
-/// Which rows FETCH gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Count {
-    /// So many forward; backward when negative; the current one again for 0.
-    Relative(i64),
-    /// All that are left.
-    ForwardAll,
-    /// All before.
-    BackwardAll,
-    /// The one at that place, counted from 1, or from the end when negative.
-    Absolute(i64),
-    /// The one so many places from here.
-    OneRelative(i64),
-}
 
 /// `DECLARE name [BINARY] [ASENSITIVE | INSENSITIVE] [[NO] SCROLL] CURSOR [{WITH | WITHOUT} HOLD] FOR query`.
 pub(super) fn declare(reader: &mut Reader<'_, '_>) -> Result<SessionStatement> {

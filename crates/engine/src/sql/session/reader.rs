@@ -2,10 +2,10 @@
 
 use crate::sql::names::fold;
 use crate::sql::places::position;
-use crate::sql::session::of_parser;
 use crate::{Error, Result};
+use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query};
-use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 use gingham_storage::{Problem, SqlState};
 
@@ -156,4 +156,13 @@ impl<'p, 't> Reader<'p, 't> {
         };
         Error::InvalidInput(problem.at(position(found.span.start)))
     }
+}
+
+/// The error of a statement that is written wrongly.
+pub(super) fn wrong(text: impl Into<String>) -> Error {
+    Error::InvalidInput(Problem::new(SqlState::SyntaxError, text))
+}
+
+fn of_parser(error: ParserError) -> Error {
+    DataFusionError::from(error).into()
 }

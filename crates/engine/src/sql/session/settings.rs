@@ -1,41 +1,9 @@
 //! SET, RESET, SHOW and DISCARD.
 
 use crate::Result;
-use crate::sql::session::reader::Reader;
-use crate::sql::session::{SessionStatement, transactions, wrong};
-
-/// For how long a setting is changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SetScope {
-    /// As long as the session, unless the transaction is rolled back.
-    Session,
-    /// To the end of the transaction.
-    Local,
-}
-
-/// What DISCARD gives up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Discarded {
-    /// Everything that the session has: settings, cursors, prepared statements, TEMP tables.
-    All,
-    /// Plans that are kept.
-    Plans,
-    /// What is remembered of sequences.
-    Sequences,
-    /// TEMP tables.
-    Temp,
-}
-
-impl Discarded {
-    pub(super) fn command(self) -> &'static str {
-        match self {
-            Self::All => "DISCARD ALL",
-            Self::Plans => "DISCARD PLANS",
-            Self::Sequences => "DISCARD SEQUENCES",
-            Self::Temp => "DISCARD TEMP",
-        }
-    }
-}
+use crate::sql::session::reader::{Reader, wrong};
+use crate::sql::session::statement::{Discarded, SessionStatement, SetScope};
+use crate::sql::session::transactions;
 
 /// Words behind SHOW that begin another statement.
 const OTHER_SHOWS: [&str; 14] = [

@@ -2,8 +2,8 @@
 
 use crate::Result;
 use crate::settings::{IsolationLevel, TransactionModes};
-use crate::sql::session::SessionStatement;
 use crate::sql::session::reader::Reader;
+use crate::sql::session::statement::SessionStatement;
 
 /// `BEGIN [WORK | TRANSACTION] [modes]`, `START TRANSACTION [modes]`; `BEGIN IMMEDIATE` and `BEGIN DEFERRED` as SQLite.
 pub(super) fn begin(reader: &mut Reader<'_, '_>) -> Result<SessionStatement> {

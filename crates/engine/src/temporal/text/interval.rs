@@ -1,6 +1,6 @@
 //! Reading intervals: `1 day 02:00`, `1-2`, `P1Y2M3DT4H`, `-1.5 months ago`.
 
-use crate::temporal::text::Misread;
+use crate::temporal::text::misread::Misread;
 use arrow::datatypes::IntervalMonthDayNano;
 
 /// The fields of `INTERVAL '…' DAY TO HOUR`: what a number without a unit counts, and the last field that is kept.

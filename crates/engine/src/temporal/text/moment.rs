@@ -2,7 +2,8 @@
 
 use crate::temporal::civil::{Civil, days_of};
 use crate::temporal::interval::DAY;
-use crate::temporal::text::{Misread, Zone};
+use crate::temporal::text::misread::Misread;
+use crate::temporal::text::zone::Zone;
 
 /// A point in time as it was written.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Offsets of time zones: of those with a name, at an instant or at a local time.
 
 use crate::temporal::civil::{Civil, days_of};
-use crate::temporal::text::Misread;
+use crate::temporal::text::misread::Misread;
 use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 
