@@ -33,6 +33,8 @@ macro_rules! states {
 states! {
     /// All is well; a notice without a class of its own.
     SuccessfulCompletion = "00000",
+    /// A warning without a class of its own.
+    Warning = "01000",
     /// The text is no statement.
     SyntaxError = "42601",
     /// A mistake in the statement that has no class of its own.

@@ -246,7 +246,6 @@ impl Binder<'_> {
         let first = &mut from.scope.relations[0];
         first.schema = schema_name(reference.schema(), false);
         first.is_bare = reference.schema().is_none();
-        first.is_changed = !matches!(instead, Instead::Table(_));
         let mut others = first.columns.split_off(first.columns.len() - tables.iter().map(Beside::width).sum::<usize>());
         from.scope.shown.clone_from(&first.columns);
         let mut from = aliased(from, alias)?;

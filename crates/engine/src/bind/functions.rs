@@ -10,6 +10,7 @@ use crate::bind::tables::reference;
 use crate::bind::typed::with_types;
 use crate::bind::unnest::has_unnest;
 use crate::files::file_functions;
+use crate::functions::gives_rows;
 use crate::sql::clauses::ROWS_FROM;
 use crate::sql::names::fold;
 use crate::sql::operators::call;
@@ -76,6 +77,9 @@ impl Binder<'_> {
         }
         let is_series = SERIES_FUNCTIONS.contains(&function.as_str());
         let is_constant = !given.iter().any(|argument| looks_outside(argument) || has_parameter(argument));
+        if gives_rows(&function) {
+            return self.listed_rows(&function, given, shown);
+        }
         let is_table = self.state.table_functions().contains_key(&function);
         if !is_table && (!is_constant || self.state.scalar_functions().contains_key(&function)) {
             return self.one_row(name, arguments, shown, member);
@@ -116,7 +120,7 @@ impl Binder<'_> {
     /// elements of the list that the function of that name gives elsewhere.
     fn listed_rows(&mut self, function: &str, given: Vec<Planned>, shown: Shown<'_>) -> Result<From> {
         let known = self.state.scalar_functions().get(function).cloned();
-        let list = known.filter(|_| SERIES_FUNCTIONS.contains(&function)).ok_or_else(|| {
+        let list = known.filter(|_| SERIES_FUNCTIONS.contains(&function) || gives_rows(function)).ok_or_else(|| {
             error::unsupported(format!("columns, subqueries and parameters as arguments of {function} in FROM"))
         })?;
         let list = with_types(list.call(given), &DFSchema::empty(), self.state)?;
@@ -166,7 +170,7 @@ impl Binder<'_> {
                     return Err(error::unsupported(format!("{name} in ROWS FROM")));
                 }
                 let planned = self.condition(&Expr::Function(call.clone()), around, "FROM")?;
-                let is_list = SERIES_FUNCTIONS.contains(&name.as_str());
+                let is_list = SERIES_FUNCTIONS.contains(&name.as_str()) || gives_rows(&name);
                 vec![if is_list { planned } else { make_array(vec![planned]) }]
             };
             all.push((name, lists));
@@ -213,7 +217,10 @@ impl Binder<'_> {
         for (function, lists) in functions {
             for list in lists {
                 lengths.push(coalesce(vec![cast(array_length(list.clone()), DataType::Int64), lit(0_i64)]));
-                items.push(Planned::Unnest(Unnest::new(list)));
+                // The rows of a function that gives structs have its fields as columns.
+                let is_struct = matches!(list.get_type(&DFSchema::empty())?, DataType::List(own) if own.data_type().is_nested() && gives_rows(&function));
+                let elements = Planned::Unnest(Unnest::new(list));
+                items.push(if is_struct { Planned::Unnest(Unnest::new(elements)) } else { elements });
                 titles.push(function.clone());
             }
         }

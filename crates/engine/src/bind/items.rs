@@ -10,12 +10,18 @@ use crate::bind::unnest::in_rows;
 use crate::settings::ColumnNames;
 use crate::sql::headings::{Heading, NAMELESS, last_name};
 use crate::sql::names::{fold, is_without_case, meant};
+use crate::type_name::type_name;
+use arrow::datatypes::{DataType, Field};
+use datafusion::functions::core::expr_fn::get_field;
 use datafusion::logical_expr::Expr as Planned;
+use datafusion::logical_expr::ExprSchemable;
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, ExcludeSelectItem, Expr, Ident, ObjectName, ReplaceSelectItem, SelectItem,
     SelectItemQualifiedWildcardKind, Spanned, WildcardAdditionalOptions,
 };
+use datafusion::sql::sqlparser::tokenizer::Span;
 use gingham_storage::SqlState;
+use std::sync::Arc;
 
 /// An item of a select list.
 #[derive(Debug, Clone)]
@@ -85,6 +91,9 @@ impl Binder<'_> {
                     }
                     items.extend(self.wildcard(around.scope.shown.clone(), options, around)?);
                 }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(row), options) => {
+                    items.extend(self.fields_of(row, options, around)?);
+                }
                 SelectItem::QualifiedWildcard(kind, options) => {
                     let columns = around.scope.relation(kind)?.columns.clone();
                     items.extend(self.wildcard(columns, options, around)?);
@@ -149,6 +158,56 @@ impl Binder<'_> {
             return Err(error::invalid(SqlState::SyntaxError, "EXCLUDE leaves no column out of *", left_out[0].span));
         }
         Ok(items)
+    }
+
+    /// The fields of a struct: `(row).*`.
+    fn fields_of(
+        &mut self,
+        row: &Expr,
+        options: &WildcardAdditionalOptions,
+        around: NameContext<'_>,
+    ) -> Result<Vec<OutputItem>> {
+        let WildcardAdditionalOptions {
+            wildcard_token: _,
+            opt_ilike,
+            opt_exclude,
+            opt_except,
+            opt_replace,
+            opt_rename,
+            opt_alias,
+        } = options;
+        if opt_ilike.is_some()
+            || opt_exclude.is_some()
+            || opt_except.is_some()
+            || opt_replace.is_some()
+            || opt_rename.is_some()
+            || opt_alias.is_some()
+        {
+            return Err(error::unsupported("* of an expression with options (name the fields)"));
+        }
+        let row_text = row.to_string();
+        let row = in_rows(self.expression(row, around)?)?;
+        let list_type = match &row {
+            // What a struct is unnested from tells its fields.
+            Planned::Unnest(unnest) => unnest.expr.get_type(&around.scope.fields)?,
+            other => other.get_type(&around.scope.fields)?,
+        };
+        let fields = match (&row, list_type) {
+            (Planned::Unnest(_), DataType::List(element)) => element.data_type().clone(),
+            (_, own) => own,
+        };
+        let DataType::Struct(fields) = fields else {
+            let text = format!("{row_text}.* is of {}, which has no fields", type_name(&fields));
+            return Err(error::invalid(SqlState::WrongObjectType, text, Span::empty()));
+        };
+        let item = |field: &Arc<Field>| OutputItem {
+            name: field.name().clone(),
+            other: None,
+            expression: get_field(row.clone(), field.name().as_str()),
+            casts: None,
+            has_alias: false,
+        };
+        Ok(fields.iter().map(item).collect())
     }
 
     /// What `REPLACE (expression AS column, …)` puts in the place of columns.

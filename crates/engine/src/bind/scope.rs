@@ -52,8 +52,6 @@ pub(super) struct FromRelation {
     pub(super) is_value: bool,
     /// A column that the table itself has not: the ids of its records.
     pub(super) ids: Option<String>,
-    /// Whether it stands for rows of a table that the statement changes: not all of its columns are there, and others are.
-    pub(super) is_changed: bool,
     /// A column that is NULL where an outer join has no row of it.
     pub(super) present: Option<Column>,
 }

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::bind::binder::{Binder, column_of};
+use crate::functions::gives_rows;
 use crate::temporal::SERIES;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -100,7 +101,7 @@ fn replaced(expression: Expr, unnests: &[Unnest], columns: &[Vec<Column>]) -> Re
 pub(super) fn in_rows(item: Expr) -> Result<Expr> {
     let rows = item.transform_down(|part| {
         Ok(match part {
-            Expr::ScalarFunction(call) if call.func.name() == SERIES => {
+            Expr::ScalarFunction(call) if call.func.name() == SERIES || gives_rows(call.func.name()) => {
                 let unnest = Expr::Unnest(Unnest::new(Expr::ScalarFunction(call)));
                 Transformed::new(unnest, true, TreeNodeRecursion::Jump)
             }

@@ -123,12 +123,6 @@ impl Replacing<'_, '_> {
 
 /// What is known of a member's columns, and of the one that tells whether there is a row.
 fn of_relation(relation: &FromRelation, field: impl Fn(&Column) -> Result<FieldRef>) -> Result<Vec<FieldRef>> {
-    if relation.is_changed {
-        let name = relation.name.as_deref().unwrap_or_default();
-        return Err(error::unsupported(format!(
-            "the row of '{name}', which the statement changes, as a value (name its columns)"
-        )));
-    }
     relation.columns.iter().map(|own| &own.column).chain(&relation.present).map(field).collect()
 }
 

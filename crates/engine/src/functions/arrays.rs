@@ -63,7 +63,7 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
 }
 
 /// The type of arrays that functions here take for one of any kind.
-fn as_list(data_type: &DataType) -> Result<DataType> {
+pub(super) fn as_list(data_type: &DataType) -> Result<DataType> {
     match data_type {
         DataType::List(_) => Ok(data_type.clone()),
         DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::ListView(field) => {

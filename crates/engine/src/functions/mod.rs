@@ -29,6 +29,7 @@ pub(crate) mod names;
 mod numbers;
 mod quoting;
 pub(crate) mod regular;
+pub(crate) mod rows;
 pub(crate) mod sampled;
 mod sequences;
 mod similar;
@@ -44,6 +45,7 @@ pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
 
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
 pub(crate) use quoting::quoted;
+pub(crate) use rows::{EXPANDED, gives_rows};
 pub use version::built_from;
 pub(crate) use waiting::waiting;
 
@@ -94,6 +96,6 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         fixed::to_char(),
         fixed::to_varchar(),
     ]);
-    all.extend(catalog::all().into_iter().chain(arrays::all()).chain(quoting::all()));
+    all.extend(catalog::all().into_iter().chain(arrays::all()).chain(rows::all()).chain(quoting::all()));
     all
 }

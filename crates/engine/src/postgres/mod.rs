@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `types` | PostgreSQL's types: numbers, names, and what they are of ours |
 //! | `oids` | numbers of schemas, tables, views, indexes and constraints |
+//! | `advisory` | advisory locks as functions name them |
 //! | `names` | the catalog as functions see it |
 
+mod advisory;
 mod names;
 mod oids;
 mod types;
 
+pub(crate) use advisory::{AdvisoryKey, AdvisoryRequest};
 pub(crate) use names::{CatalogNames, Definition, MeasuredSize, Relation, RelationKind};
 pub(crate) use oids::{
     DATABASE, OWNER, PG_CATALOG, hashed, schema_oid, system_table_oid, table_oid, temporary_table_oid,

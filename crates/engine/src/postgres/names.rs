@@ -1,5 +1,7 @@
 //! The catalog as functions see it: `'t'::regclass`, `has_table_privilege`, `pg_get_constraintdef` and their like ask it.
 
+use crate::Result;
+use crate::postgres::advisory::AdvisoryRequest;
 use std::fmt;
 
 /// What kind of thing has columns.
@@ -91,4 +93,13 @@ pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
 
     /// Whether the statement was cancelled.
     fn is_cancelled(&self) -> bool;
+
+    /// Takes an advisory lock, and says whether it could: without waiting it is another session's perhaps. Blocks while it waits.
+    fn lock(&self, request: AdvisoryRequest, waits: bool) -> Result<bool>;
+
+    /// Gives an advisory lock of the session back; `false`, with a warning, where the session does not have it.
+    fn unlock(&self, request: AdvisoryRequest) -> bool;
+
+    /// Gives all advisory locks of the session back.
+    fn unlock_all(&self);
 }

@@ -2,6 +2,7 @@
 
 use crate::recording::Recorder;
 use crate::session::SessionTransaction;
+use crate::session::advisory_locks::AdvisoryLocks;
 use crate::session::memory::BudgetPool;
 use crate::session::settings::next_number;
 use crate::settings::FallbackCounts;
@@ -47,6 +48,8 @@ pub(crate) struct Engine {
     pub(crate) waiting: Arc<Semaphore>,
     /// Counts of what plans that were run left to DataFusion's operators.
     pub(crate) fallbacks: Arc<FallbackCounts>,
+    /// Advisory locks that sessions have.
+    pub(crate) advisory: Arc<AdvisoryLocks>,
     /// Sessions have the settings of experiments (`crate::lab`).
     pub(crate) has_lab: AtomicBool,
     runtime: OwnedRuntime,
@@ -96,6 +99,7 @@ impl Engine {
             settings_number,
             waiting,
             fallbacks: Arc::default(),
+            advisory: Arc::default(),
             has_lab: AtomicBool::new(false),
             runtime,
         }))

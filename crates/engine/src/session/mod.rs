@@ -6,6 +6,8 @@
 //! | `engine` | what all sessions of a database share: store, memory, threads |
 //! | `shared` | the session: what the clones of a connection share |
 //! | `state` | the DataFusion session state: rules, functions, settings |
+//! | `advisory_locks` | advisory locks, and who has them |
+//! | `advisory` | how a session takes them |
 //! | `begin` | how a statement begins |
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `object_tables` | comments and sequences as tables |
@@ -29,6 +31,8 @@
 //! | `times` | how long a statement is planned |
 //! | `notices` | what statements have to say besides their results |
 
+mod advisory;
+mod advisory_locks;
 mod begin;
 mod cancel;
 mod catalog;

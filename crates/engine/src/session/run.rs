@@ -13,6 +13,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 /// Batches that may wait for the reader of a result.
 const WAITING_BATCHES: usize = 4;
@@ -204,19 +205,31 @@ fn start_with(
     Ok(started)
 }
 
-/// Cancels `work` by its token once it has taken as long as `limit`. What is about to commit goes on.
+/// Cancels `work` by its token once it has taken as long as `limit`. What is about to commit goes on. Another task watches the
+/// time: a function that waits, or work that goes on without a pause, would keep this one from looking.
 async fn within(limit: Option<Duration>, cancel: &CancelToken, work: impl Future<Output = Result<()>>) -> Result<()> {
     let Some(limit) = limit else { return work.await };
-    let mut work = std::pin::pin!(work);
-    tokio::select! {
-        biased;
-        result = &mut work => return result,
-        () = tokio::time::sleep(limit) => cancel.cancel_for(Error::StatementTimeout(format!(
+    let cancel = cancel.clone();
+    let watch = tokio::spawn(async move {
+        tokio::time::sleep(limit).await;
+        cancel.cancel_for(Error::StatementTimeout(format!(
             "the statement was cancelled: it took longer than {} s (statement_timeout)",
             limit.as_secs_f64()
-        ))),
+        )));
+    });
+    let watch = Watch(watch);
+    let result = work.await;
+    drop(watch);
+    result
+}
+
+/// A task that ends with who started it.
+struct Watch(JoinHandle<()>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.abort();
     }
-    work.await
 }
 
 async fn drive(

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::files::Rejects;
 use crate::recording::Recording;
+use crate::session::advisory_locks::HeldLocks;
 use crate::session::cancel::RunningStatements;
 use crate::session::cursors::Cursors;
 use crate::session::ending_tables::EndingTables;
@@ -59,6 +60,8 @@ pub(crate) struct Session {
     pub(crate) notices: Notices,
     /// Queries whose rows are fetched in portions.
     pub(crate) cursors: Cursors,
+    /// Advisory locks that it has until it gives them back.
+    pub(crate) advisory: HeldLocks,
 }
 
 /// A table in the place of another, which has the same columns.
@@ -112,6 +115,7 @@ impl Session {
             ending_tables: EndingTables::default(),
             notices,
             cursors: Cursors::default(),
+            advisory: HeldLocks::default(),
         })
     }
 

@@ -218,12 +218,6 @@ fn of_function(function: &mut Function) -> Option<Expr> {
             let first = call("array_repeat", vec![value, lengths.next()?]);
             return Some(lengths.fold(first, |inner, length| call("array_repeat", vec![inner, length])));
         }
-        ("generate_subscripts", [array, dimension]) => {
-            let length = call("array_length", vec![argument(array)?, argument(dimension)?]);
-            let behind =
-                Expr::BinaryOp { left: Box::new(length), op: BinaryOperator::Plus, right: Box::new(number("1")) };
-            return Some(call("unnest", vec![call("range", vec![number("1"), behind])]));
-        }
         ("trim_array", [array, count]) => {
             let (array, count) = (argument(array)?, argument(count)?);
             let length = call("array_length", vec![array.clone()]);

@@ -59,6 +59,7 @@ impl Dialect for Gingham {
         supports_dictionary_syntax,
         supports_window_clause_named_window_reference,
         supports_parenthesized_set_variables,
+        supports_select_expr_star,
         supports_select_wildcard_except,
         support_map_literal_syntax,
         allow_extract_custom,

@@ -4,7 +4,7 @@
 //! A value of such a type is an OID. It is shown by its object's name where a statement shows it or makes a text of it, and
 //! is a number everywhere else, so that it compares with the OIDs that the catalog's tables have.
 
-use crate::functions::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
+use crate::functions::{EXPANDED, REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
 use crate::sql::dialect::Gingham;
 use crate::sql::names::fold;
 use crate::sql::operators::{call, take};
@@ -198,10 +198,10 @@ fn of_function(function: &mut Function) -> Option<Expr> {
     None
 }
 
-/// Takes `pg_catalog.` away.
-fn without_schema(name: &mut ObjectName) {
-    if let [ObjectNamePart::Identifier(schema), ObjectNamePart::Identifier(_)] = name.0.as_slice()
-        && fold(schema) == SCHEMA
+/// Takes `pg_catalog.` away, and the schema of the one function of information_schema that clients call.
+pub(crate) fn without_schema(name: &mut ObjectName) {
+    if let [ObjectNamePart::Identifier(schema), ObjectNamePart::Identifier(function)] = name.0.as_slice()
+        && (fold(schema) == SCHEMA || fold(schema) == "information_schema" && fold(function) == EXPANDED)
     {
         name.0.remove(0);
     }

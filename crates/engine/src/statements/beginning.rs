@@ -7,7 +7,7 @@ use crate::sql::ignored::{changes, has_changes};
 use crate::sql::names::fold;
 use crate::sql::parse::Statement;
 use crate::sql::session::SessionStatement;
-use crate::statements::row_locks;
+use crate::statements::{reads, row_locks};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{FromTable, ObjectName, SetExpr, Statement as Sql, TableFactor, TableObject};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
@@ -41,9 +41,8 @@ pub(crate) fn writes(session: &Session, statement: &Statement) -> bool {
                     writes(session, &inner)
                 }
             }
-            DataFusionStatement::CopyTo(_)
-            | DataFusionStatement::CreateExternalTable(_)
-            | DataFusionStatement::Reset(_) => false,
+            DataFusionStatement::CopyTo(copy) => reads::changes(copy),
+            DataFusionStatement::CreateExternalTable(_) | DataFusionStatement::Reset(_) => false,
         },
         Statement::Define(own) => !matches!(**own, Define::CreateSequence { temporary: true, .. }),
         Statement::Explain(explain) => explain.options.analyze && writes(session, &explain.statement),

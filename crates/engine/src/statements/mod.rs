@@ -7,6 +7,7 @@
 //! | `transfer/` | COPY in both directions |
 //! | `admin/` | SET, PREPARE, BEGIN, cursors, DESCRIBE, SUMMARIZE, VACUUM, system tables |
 //! | `beginning` | what a statement needs of the transaction before it sees anything |
+//! | `changing_source` | CREATE TABLE AS and COPY … TO of a query that changes records |
 //! | `row_locks` | SELECT … FOR UPDATE |
 //! | `command` | what a statement is called when it has run |
 //! | `described` | the schema and the parameters of a statement, without running it |
@@ -17,6 +18,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod beginning;
+mod changing_source;
 mod command;
 pub(crate) mod ddl;
 pub(crate) mod described;
@@ -78,7 +80,7 @@ pub(crate) async fn run(
 }
 
 async fn run_one(context: &StatementContext, statement: Statement, parameters: Option<ParamValues>) -> Result<Outcome> {
-    let statement = match statement {
+    let mut statement = match statement {
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
         Statement::CopyOut(_) => return Err(transfer::run::without_stream("COPY … TO STDOUT", "copy_out")),
@@ -94,6 +96,9 @@ async fn run_one(context: &StatementContext, statement: Statement, parameters: O
         Statement::Summarize(own) => return summarize::run(context, *own, parameters).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
+    if changing_source::source(&mut statement).is_some() {
+        return changing_source::run(context, statement, parameters).await;
+    }
     match statement {
         DataFusionStatement::Statement(statement) => run_sql(context, *statement, parameters).await,
         DataFusionStatement::CreateExternalTable(statement) => external::create(context, statement).await,

@@ -1,6 +1,7 @@
 //! The engine through its Rust API. One test program, since each links all of DataFusion.
 
 mod advice;
+mod advisory_locks;
 mod alike;
 mod api;
 mod arithmetic;

@@ -6,10 +6,12 @@
 //! | `registered` | names as OIDs and back: `regclass` and its like |
 //! | `objects` | visibility, privileges, definitions, comments |
 //! | `session` | who is connected to what |
+//! | `locks` | advisory locks |
 //! | `sizes` | bytes of tables |
 //! | `value_types` | `pg_typeof`, `pg_column_size` |
 
 mod function;
+mod locks;
 mod objects;
 mod registered;
 mod session;
@@ -30,6 +32,11 @@ pub(crate) fn asks_catalog(function: &ScalarUDF) -> bool {
 
 /// All of them.
 pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
-    let own = registered::all().into_iter().chain(objects::all()).chain(session::all()).chain(sizes::all());
+    let own = registered::all()
+        .into_iter()
+        .chain(objects::all())
+        .chain(session::all())
+        .chain(sizes::all())
+        .chain(locks::all());
     own.map(|function| Arc::new(ScalarUDF::new_from_impl(function))).chain(value_types::all()).collect()
 }

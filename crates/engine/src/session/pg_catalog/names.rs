@@ -1,8 +1,10 @@
 //! The catalog of one statement as functions see it.
 
+use crate::Result;
 use crate::functions::started;
-use crate::postgres::{CatalogNames, Definition, MeasuredSize, Relation, hashed};
+use crate::postgres::{AdvisoryRequest, CatalogNames, Definition, MeasuredSize, Relation, hashed};
 use crate::session::CancelToken;
+use crate::session::advisory_locks::HeldLocks;
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
 use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen};
 use crate::session::pg_catalog::rows;
@@ -23,6 +25,8 @@ pub(in crate::session) struct StatementNames {
     relations: OnceLock<ListedRelations>,
     /// Whether a function asks.
     is_needed: AtomicBool,
+    /// Advisory locks of a statement that is a transaction of its own.
+    locks: HeldLocks,
 }
 
 impl fmt::Debug for StatementNames {
@@ -36,7 +40,13 @@ impl StatementNames {
     pub(in crate::session) fn new(seen: Seen, cancel: &CancelToken) -> Arc<Self> {
         // Noted before the first statement has its moment.
         started();
-        Arc::new(Self { seen, cancel: cancel.clone(), relations: OnceLock::new(), is_needed: AtomicBool::new(false) })
+        Arc::new(Self {
+            seen,
+            cancel: cancel.clone(),
+            relations: OnceLock::new(),
+            is_needed: AtomicBool::new(false),
+            locks: HeldLocks::default(),
+        })
     }
 
     /// Itself, where functions ask it while rows come.
@@ -156,6 +166,18 @@ impl CatalogNames for StatementNames {
 
     fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
+    }
+
+    fn lock(&self, request: AdvisoryRequest, waits: bool) -> Result<bool> {
+        self.seen.session.lock_advisory(request, waits, &self.locks, &self.cancel)
+    }
+
+    fn unlock(&self, request: AdvisoryRequest) -> bool {
+        self.seen.session.unlock_advisory(request)
+    }
+
+    fn unlock_all(&self) {
+        self.seen.session.advisory.give_all_back();
     }
 }
 

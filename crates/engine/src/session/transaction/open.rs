@@ -1,5 +1,6 @@
 //! An open transaction over statements, and its parts: one in the database, one among TEMP tables.
 
+use crate::session::advisory_locks::HeldLocks;
 use crate::session::transaction::read_set::ReadSet;
 use crate::session::{CancelToken, Engine, GivenBack, Session, SettingChange, SettingChanges};
 use crate::settings::{IsolationLevel, TransactionModes};
@@ -53,6 +54,8 @@ pub(crate) struct SessionTransaction {
     pinned: OnceLock<Arc<Snapshot>>,
     /// What it has read before it writes.
     reads: Arc<ReadSet>,
+    /// Advisory locks that end with it.
+    pub(in crate::session) advisory: HeldLocks,
     /// The settings that it has changed.
     settings: Mutex<SettingChanges>,
     /// The part that writes the database, once there is one; the other is for TEMP tables.
@@ -118,6 +121,7 @@ impl SessionTransaction {
             modes: Mutex::new(Modes { isolation, read_only, has_begun: false }),
             pinned: OnceLock::new(),
             reads: Arc::default(),
+            advisory: HeldLocks::default(),
             settings: Mutex::default(),
             main: OnceLock::new(),
             temp: OnceLock::new(),

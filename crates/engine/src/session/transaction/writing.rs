@@ -1,13 +1,16 @@
 //! How a statement writes: as a transaction of its own, or as part of the session's.
 
 use crate::session::transaction::SessionTransaction;
-use crate::session::{CancelToken, Session, StatementContext, Use};
+use crate::session::{CancelToken, Session, StatementContext, Use, blocking};
 use crate::{Error, Result};
 use gingham_storage::TableId;
 use gingham_storage::store::{Store, WriteOptions};
 use gingham_storage::write::{Transaction, WrittenRows};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The savepoint before a statement that writes several times within a transaction: no statement can name it.
+const STATEMENT: &str = "\0statement";
 
 /// How a statement writes: as a transaction of its own, or as part of the session's.
 #[derive(Debug, Clone)]
@@ -105,6 +108,36 @@ impl StatementContext {
         let (session, cancel, tables) = (Arc::clone(&self.session), self.cancel.clone(), self.tables.clone());
         let context = Self::within(session, cancel, tables, Some(Arc::clone(&entered)), true)?;
         Ok((context, entered))
+    }
+
+    /// Does something that reads and writes several times, with the write lock from the start: all of it or, when it fails, nothing.
+    pub(crate) async fn all_or_nothing<T, W>(
+        &self,
+        store: &Arc<Store>,
+        work: impl FnOnce(StatementContext) -> W,
+    ) -> Result<T>
+    where
+        W: Future<Output = Result<T>> + Send,
+    {
+        let Some(transaction) = self.transaction.clone() else {
+            let (context, transaction) = self.as_writer(store).await?;
+            let done = work(context).await?;
+            blocking(move || transaction.commit()).await?;
+            return Ok(done);
+        };
+        let (own, cancel) = (Arc::clone(&transaction), self.cancel.clone());
+        blocking(move || own.savepoint(STATEMENT.to_owned(), &cancel)).await?;
+        let done = work(self.clone()).await;
+        let (failed, cancel) = (done.is_err(), self.cancel.clone());
+        let ended = blocking(move || {
+            if failed {
+                transaction.back_to(STATEMENT, &cancel)?;
+            }
+            transaction.release(STATEMENT, &cancel)
+        });
+        let ended = ended.await;
+        let done = done?;
+        ended.map(|()| done)
     }
 
     /// Refuses a statement that can't be a part of a transaction.

@@ -3,7 +3,6 @@
 
 use crate::casts::{Failing, convert};
 use crate::session::{Outcome, PreparedStatement, Session, StatementContext, did_you_mean};
-use crate::sql::column_types::logical_type;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::sql::parse::Statement;
@@ -39,11 +38,13 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
             return Err(unsupported(format!("PREPARE of {}", kind.join(" "))));
         }
     }
-    let types = data_types
-        .iter()
-        .enumerate()
-        .map(|(position, data_type)| Ok(logical_type(&format!("${}", position + 1), data_type)?.to_arrow()))
-        .collect::<Result<Vec<_>>>()?;
+    let mut types = Vec::with_capacity(data_types.len());
+    for data_type in &data_types {
+        // A parameter is cast to its type as any value is.
+        let null = parse::query_of(&format!("SELECT CAST(NULL AS {data_type})"))?;
+        let bound = context.bind(null, None).await?;
+        types.push(bound.plan.schema().field(0).data_type().clone());
+    }
     let needed = parse::parameters(&text)?.0.names.len();
     if !types.is_empty() && types.len() != needed {
         return Err(Error::invalid(

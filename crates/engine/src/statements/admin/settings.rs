@@ -84,6 +84,7 @@ pub(crate) async fn discard(context: &StatementContext, what: Discarded) -> Resu
             objects::drop_temporary(context).await?;
             context.session.reset_settings()?;
             context.session.sequence_values.forget();
+            context.session.advisory.give_all_back();
         }
     }
     Ok(Outcome::Done)

@@ -5,7 +5,7 @@ use crate::session::{Outcome, Severity, StatementContext, TargetTable, did_you_m
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::sequence::has_relation;
-use crate::statements::ddl::{alter_constraint, constraints, rewrite};
+use crate::statements::ddl::{alter_constraint, constraints};
 use crate::statements::{table_reference, writable, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, Ident, IndexColumn, IndexType, ObjectName};
@@ -129,22 +129,24 @@ async fn record(
         .await;
     }
     let (name, store) = (table.clone(), Arc::clone(&target.store));
-    rewrite::with_turn(context, &store, |context| async move {
-        let target = writable(&context, &name, "CREATE INDEX")?;
-        let mut after = (*target.table.definition).clone();
-        let RecordedIndex { name, columns, .. } = index.clone();
-        if after.constraint_names().any(|constraint| *constraint == name) {
-            return Err(Error::invalid(
-                SqlState::DuplicateTable,
-                format!("constraint '{name}' of table '{}' already exists", after.name),
-            ));
-        }
-        after.keys.push(KeyDefinition { name, columns, primary: false });
-        after.recorded.push(index);
-        let verified = alter_constraint::verify(&context, &target, &after).await?;
-        write(&context, &target.store, move |transaction| Ok(transaction.alter_table_knowing(after, &verified)?)).await
-    })
-    .await
+    context
+        .all_or_nothing(&store, |context| async move {
+            let target = writable(&context, &name, "CREATE INDEX")?;
+            let mut after = (*target.table.definition).clone();
+            let RecordedIndex { name, columns, .. } = index.clone();
+            if after.constraint_names().any(|constraint| *constraint == name) {
+                return Err(Error::invalid(
+                    SqlState::DuplicateTable,
+                    format!("constraint '{name}' of table '{}' already exists", after.name),
+                ));
+            }
+            after.keys.push(KeyDefinition { name, columns, primary: false });
+            after.recorded.push(index);
+            let verified = alter_constraint::verify(&context, &target, &after).await?;
+            write(&context, &target.store, move |transaction| Ok(transaction.alter_table_knowing(after, &verified)?))
+                .await
+        })
+        .await
 }
 
 /// The name of an index, which stands in the schema of its table.

@@ -12,7 +12,6 @@ use crate::statements::{query_of, writable, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTableOperation, ObjectName};
 use gingham_storage::snapshot::TableSnapshot;
-use gingham_storage::store::Store;
 use gingham_storage::write::{CheckedRows, Transaction, WrittenRows};
 use gingham_storage::{ColumnId, Generation, TableDefinition};
 use std::collections::BTreeMap;
@@ -25,9 +24,6 @@ pub(crate) struct Rewrite {
     pub(crate) values: BTreeMap<ColumnId, String>,
 }
 
-/// The savepoint before ALTER TABLE within a transaction: no statement can name it.
-const SAVEPOINT: &str = "\0ALTER TABLE";
-
 /// Runs the operations.
 pub(crate) async fn run(
     context: &StatementContext,
@@ -36,35 +32,7 @@ pub(crate) async fn run(
 ) -> Result<()> {
     let (name, operations) = (name.clone(), operations.to_vec());
     let store = writable(context, &name, "ALTER TABLE")?.store;
-    with_turn(context, &store, |context| async move { attempt(&context, &name, &operations).await }).await
-}
-
-/// Does something that reads and writes with the write lock from the start: all of it or, when it fails, nothing.
-pub(crate) async fn with_turn<W>(
-    context: &StatementContext,
-    store: &Arc<Store>,
-    work: impl FnOnce(StatementContext) -> W,
-) -> Result<()>
-where
-    W: Future<Output = Result<()>> + Send,
-{
-    let Some(transaction) = context.transaction.clone() else {
-        let (context, transaction) = context.as_writer(store).await?;
-        work(context).await?;
-        return blocking(move || transaction.commit()).await;
-    };
-    let (own, cancel) = (Arc::clone(&transaction), context.cancel.clone());
-    blocking(move || own.savepoint(SAVEPOINT.to_owned(), &cancel)).await?;
-    let done = work(context.clone()).await;
-    let (failed, cancel) = (done.is_err(), context.cancel.clone());
-    let ended = blocking(move || {
-        if failed {
-            transaction.back_to(SAVEPOINT, &cancel)?;
-        }
-        transaction.release(SAVEPOINT, &cancel)
-    });
-    let ended = ended.await;
-    done.and(ended)
+    context.all_or_nothing(&store, |context| async move { attempt(&context, &name, &operations).await }).await
 }
 
 async fn attempt(context: &StatementContext, name: &ObjectName, operations: &[AlterTableOperation]) -> Result<()> {

@@ -11,6 +11,7 @@ use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{Cte, Ident, Query, SetExpr, Statement as Sql, TableAliasColumnDef, With};
 use gingham_storage::SqlState;
 use gingham_storage::scan::batch_bytes;
@@ -34,7 +35,8 @@ pub(crate) struct KnownQueries<'c> {
 impl<'c> KnownQueries<'c> {
     /// Those of a statement, which is the last part.
     pub(crate) fn of(context: &'c StatementContext, statement: &Query) -> Result<Self> {
-        let with = statement.with.clone().ok_or_else(|| Error::Internal("a statement without WITH".into()))?;
+        let none = || With { with_token: AttachedToken::empty(), recursive: false, cte_tables: Vec::new() };
+        let with = statement.with.clone().unwrap_or_else(none);
         let names: Vec<String> = with.cte_tables.iter().map(|own| fold(&own.alias.name)).collect();
         for (place, name) in names.iter().enumerate() {
             if names[..place].contains(name) {

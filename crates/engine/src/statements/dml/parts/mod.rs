@@ -53,14 +53,36 @@ pub(crate) async fn run(
             return Err(Error::Conflict(text.to_owned()));
         }
     }
-    let kept = &context.session.engine.store;
-    let first = targets.iter().find(|target| Arc::ptr_eq(&target.store, kept)).or(targets.first());
-    let first = first.ok_or_else(|| Error::Internal("a statement changes no table".into()))?;
-    let (context, transaction) = context.as_writer(&first.store).await?;
+    let (context, transaction) = context.as_writer(&first(context, targets)?.store).await?;
     let outcome = attempt(&context, &query, parameters).await?;
     let outcome = outcome.ok_or_else(|| Error::Internal("a table was changed by two at once".into()))?;
     blocking(move || transaction.commit()).await?;
     Ok(outcome)
+}
+
+/// The rows that a query returns which changes records; others may not have changed its tables meanwhile, since `context` has the
+/// turn to write.
+pub(crate) async fn rows(
+    context: &StatementContext,
+    query: &Query,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    let outcome = attempt(context, query, parameters).await?;
+    outcome.ok_or_else(|| Error::Internal("a table was changed by two at once".into()))
+}
+
+/// The table that a query changes whose store is to be locked before it is run: one of the database, if there is one.
+pub(crate) fn first_target(context: &StatementContext, query: &Query) -> Result<TargetTable> {
+    first(context, changed(context, query)?)
+}
+
+fn first(context: &StatementContext, mut targets: Vec<TargetTable>) -> Result<TargetTable> {
+    let kept = &context.session.engine.store;
+    let place = targets.iter().position(|target| Arc::ptr_eq(&target.store, kept)).unwrap_or(0);
+    match targets.is_empty() {
+        true => Err(Error::Internal("a statement changes no table".into())),
+        false => Ok(targets.swap_remove(place)),
+    }
 }
 
 /// The tables that the parts of a statement change, each as often as one does.

@@ -1,0 +1,21 @@
+//! What functions about advisory locks ask for.
+
+/// What is locked: a number, or two of half the width, which are never the same lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum AdvisoryKey {
+    /// `pg_advisory_lock(1)`.
+    One(i64),
+    /// `pg_advisory_lock(1, 2)`.
+    Two(i32, i32),
+}
+
+/// A lock as a function names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AdvisoryRequest {
+    /// What is locked.
+    pub(crate) key: AdvisoryKey,
+    /// Others may have it, shared, at the same time.
+    pub(crate) shared: bool,
+    /// It ends with the transaction, and not with the session.
+    pub(crate) of_transaction: bool,
+}
