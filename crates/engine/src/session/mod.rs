@@ -19,6 +19,7 @@
 //! | `settings/` | SET, RESET and SHOW |
 //! | `ending_tables` | TEMP tables that ON COMMIT changes |
 //! | `cursors` | queries whose rows are fetched in portions |
+//! | `sequence_defaults` | DEFAULTs that ask sequences |
 //! | `sequences` | how a statement asks sequences for values |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel`, `progress` | cancelling, and how far a statement is |
@@ -43,6 +44,7 @@ mod plans;
 pub(crate) mod progress;
 mod result;
 mod run;
+pub(crate) mod sequence_defaults;
 mod sequences;
 mod settings;
 mod state;
@@ -66,7 +68,7 @@ pub use notices::{Notice, NoticeListener, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Beginning, Started, finished, finished_change, start, start_in, start_kept};
-pub(crate) use sequences::{SequenceAccess, SequenceValues, names_in};
+pub(crate) use sequences::{SequenceAccess, SequenceValues};
 pub(crate) use settings::{GivenBack, SettingChange, SettingChanges, ShownSetting};
 pub(crate) use state::BARE_NAMES;
 pub use statement_tables::StatementTables;

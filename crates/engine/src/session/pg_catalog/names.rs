@@ -3,7 +3,9 @@
 use crate::functions::started;
 use crate::postgres::{CatalogNames, Definition, MeasuredSize, Relation, hashed};
 use crate::session::CancelToken;
+use crate::session::pg_catalog::comments::{Described, described};
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
+use crate::session::pg_catalog::objects::SEQUENCE_COLUMNS;
 use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen};
 use crate::session::pg_catalog::rows;
 use crate::session::state::CATALOG;
@@ -21,6 +23,8 @@ pub(in crate::session) struct StatementNames {
     cancel: CancelToken,
     /// Listed when it is asked for first.
     relations: OnceLock<ListedRelations>,
+    /// Comments, looked for when one is asked for first.
+    comments: OnceLock<Vec<Described>>,
     /// Whether a function asks.
     is_needed: AtomicBool,
 }
@@ -36,7 +40,7 @@ impl StatementNames {
     pub(in crate::session) fn new(seen: Seen, cancel: &CancelToken) -> Arc<Self> {
         // Noted before the first statement has its moment.
         started();
-        Arc::new(Self { seen, cancel: cancel.clone(), relations: OnceLock::new(), is_needed: AtomicBool::new(false) })
+        Arc::new(Self { seen, cancel: cancel.clone(), relations: OnceLock::new(), comments: OnceLock::new(), is_needed: AtomicBool::new(false) })
     }
 
     /// Itself, where functions ask it while rows come.
@@ -75,6 +79,7 @@ impl CatalogNames for StatementNames {
                 columns.map(|column| column.name.clone()).collect()
             }
             Some((_, RelationSource::View(view))) => view.columns.clone(),
+            Some((_, RelationSource::Sequence(_))) => SEQUENCE_COLUMNS.map(|(name, _)| name.to_owned()).to_vec(),
             Some((relation, RelationSource::Other)) => {
                 let columns = rows::columns_of(&relation.name).unwrap_or_default();
                 columns.into_iter().map(|(name, _)| name.to_owned()).collect()
@@ -83,7 +88,7 @@ impl CatalogNames for StatementNames {
         }
     }
 
-    fn schemas(&self) -> Vec<String> {
+    fn schemas(&self) -> Vec<(String, i64)> {
         self.relations().schemas.clone()
     }
 
@@ -121,6 +126,12 @@ impl CatalogNames for StatementNames {
                 _ => None,
             },
         }
+    }
+
+    fn comment(&self, class: Option<&str>, oid: i64, column: i64) -> Option<String> {
+        let comments = self.comments.get_or_init(|| described(self.relations()));
+        let mut own = comments.iter().filter(|own| (own.object, own.column) == (oid, column));
+        own.find(|own| class.is_none_or(|class| class == own.class)).map(|own| own.text.clone())
     }
 
     fn bytes(&self, oid: Option<i64>, of: MeasuredSize) -> Option<i64> {

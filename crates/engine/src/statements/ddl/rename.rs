@@ -1,9 +1,9 @@
 //! ALTER … RENAME TO of views, indexes, sequences and schemas.
 
-use crate::session::{BARE_NAMES, Outcome, Severity, StatementContext};
+use crate::session::{BARE_NAMES, Outcome, Severity, StatementContext, sequence_defaults};
 use crate::sql::define::ObjectKind;
 use crate::sql::names::fold;
-use crate::statements::ddl::{cascade, defaults, index, objects, sequence};
+use crate::statements::ddl::{cascade, index, objects, sequence};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::common::TableReference;
@@ -104,7 +104,7 @@ fn with_sequences_renamed(snapshot: &Snapshot, to: impl Fn(&TableName) -> Option
         let mut after = (**table).clone();
         for column in &mut after.columns {
             for (from, to) in &renamed {
-                let default = column.default.as_ref().and_then(|text| defaults::renamed(text, from, to));
+                let default = column.default.as_ref().and_then(|text| sequence_defaults::renamed(text, from, to));
                 column.default = default.or(column.default.take());
             }
         }

@@ -287,7 +287,7 @@ pub(crate) async fn drop_sequences(
             let mut after = (**table).clone();
             for column in &mut after.columns {
                 let asks = |text: &String| {
-                    records.iter().any(|record| crate::statements::ddl::defaults::asks(text, &record.definition.name))
+                    records.iter().any(|record| crate::session::sequence_defaults::asks(text, &record.definition.name))
                 };
                 if column.default.as_ref().is_some_and(asks) {
                     if !cascade {
