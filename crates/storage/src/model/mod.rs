@@ -8,6 +8,7 @@
 //! | `sequence` | definitions of sequences, and how far they have come |
 //! | `labels` | numbers and comments of constraints, indexes, schemas and views |
 //! | `design` | a table's layouts, packings and encodings |
+//! | `page_shape` | which columns the records of heap pages have |
 //! | `page_packing` | how entries of dense pages are compressed |
 //! | `predicate`, `integer_set` | conditions on columns |
 //! | `dictionary` | versions of the sorted strings that codes stand for |
@@ -20,6 +21,7 @@ pub(crate) mod heap_options;
 pub(crate) mod integer_set;
 pub(crate) mod labels;
 pub(crate) mod page_packing;
+pub(crate) mod page_shape;
 pub(crate) mod predicate;
 pub(crate) mod quoted;
 pub(crate) mod sequence;
@@ -35,6 +37,7 @@ pub use dictionary::DictionaryVersion;
 pub use heap_options::{Deletes, HeapLayout, HeapOptions};
 pub use integer_set::IntegerSet;
 pub use labels::{Comment, CommentSubject, Label, Labels, ObjectNumbers};
+pub use page_shape::{MOST_SHAPES, PageColumn, PageShape, PageShapes};
 pub use page_packing::{MOST_INDEX_BITS, PagePacking};
 pub use predicate::{ColumnTest, Predicate};
 pub use quoted::quoted_name;

@@ -26,6 +26,7 @@ pub(crate) mod page;
 pub(crate) mod parts;
 pub(crate) mod pax;
 pub(crate) mod run;
+pub(crate) mod shapes;
 #[cfg(test)]
 mod tests;
 

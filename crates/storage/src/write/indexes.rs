@@ -1,11 +1,8 @@
 //! Indexes of heap tables: made, dropped and checked. Their entries are crate::heap's.
 
 use crate::SqlState;
-use crate::lmdb::environment::Name;
-use crate::lmdb::index_entries::entry_head;
 use crate::write::transaction::Transaction;
 use crate::{ColumnId, Error, IndexDefinition, Result, TableDefinition, TableId};
-use std::ops::Bound;
 
 impl Transaction<'_> {
     /// Makes an index of a heap table over its records. Fails when a table of its schema has one of that name, when it lies in
@@ -56,12 +53,7 @@ impl Transaction<'_> {
             ));
         }
         let number = definition.indexes.remove(found).number;
-        let prefix = record.prefix();
-        let (first, last) = (entry_head(prefix, number), entry_head(prefix, number + 1));
-        let range = (Bound::Included(&first[..]), Bound::Excluded(&last[..]));
-        let environment = self.environment;
-        let removed = environment.values(Name::Indexes)?.delete_range(&mut self.transaction, &range);
-        removed.map_err(environment.failed("writing"))?;
+        self.remove_entries(record.prefix(), number)?;
         self.put_record(record)
     }
 }

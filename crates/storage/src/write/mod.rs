@@ -33,6 +33,7 @@ pub(crate) mod keys;
 pub(crate) mod load_intent;
 pub(crate) mod ranges;
 pub(crate) mod remove;
+pub(crate) mod reshape;
 pub(crate) mod rewrite;
 pub(crate) mod schemas;
 pub(crate) mod sequences;

@@ -61,7 +61,7 @@ fn set_nullable(change: &mut Change, id: ColumnId, nullable: bool) -> Result<()>
     let Some(column) = change.after.columns.iter_mut().find(|column| column.id == id) else { return Ok(()) };
     if column.nullable != nullable {
         column.nullable = nullable;
-        change.rewrites_pages();
+        change.reshapes_pages();
     }
     Ok(())
 }

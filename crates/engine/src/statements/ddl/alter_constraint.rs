@@ -28,8 +28,10 @@ pub(crate) fn add(scope: &ConstraintScope<'_>, change: &mut Change, constraint: 
     let (keys, before) = (change.after.keys.len(), change.after.columns.clone());
     constraints.apply(scope, &mut change.after)?;
     let tightened = before.iter().zip(&change.after.columns).any(|(before, after)| before.nullable != after.nullable);
-    if change.after.keys.len() > keys || tightened {
+    if change.after.keys.len() > keys {
         change.rewrites_pages();
+    } else if tightened {
+        change.reshapes_pages();
     }
     Ok(())
 }
@@ -139,7 +141,6 @@ pub(crate) fn drop_constraint(
                 change.dependents.constraints.push((table, constraint));
             }
         }
-        change.rewrites_pages();
     }
     change.after.keys.retain(|key| key.name != name);
     change.after.checks.retain(|check| check.name != name);
