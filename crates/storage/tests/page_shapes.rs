@@ -11,9 +11,7 @@ use gingham_storage::model::{Deletes, HeapLayout, HeapOptions};
 use gingham_storage::scan::TableScan;
 use gingham_storage::store::Store;
 use gingham_storage::write::{CheckedRows, Transaction};
-use gingham_storage::{
-    ColumnDefinition, Datum, Error, LogicalType, Predicate, Result, TableDefinition, TableId,
-};
+use gingham_storage::{ColumnDefinition, Datum, Error, LogicalType, Predicate, Result, TableDefinition, TableId};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;

@@ -11,7 +11,5 @@ mod oids;
 mod types;
 
 pub(crate) use names::{CatalogNames, Definition, MeasuredSize, Relation, RelationKind};
-pub(crate) use oids::{
-    DATABASE, OWNER, PG_CATALOG, hashed, numbered_oid, schema_oid, system_table_oid,
-};
+pub(crate) use oids::{DATABASE, OWNER, PG_CATALOG, hashed, numbered_oid, schema_oid, system_table_oid};
 pub(crate) use types::{TYPES, format_type, of_arrow, of_column, type_of_name, type_of_oid};

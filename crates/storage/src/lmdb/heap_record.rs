@@ -62,7 +62,16 @@ pub struct HeapRecord {
 impl HeapRecord {
     /// An empty table's.
     pub(crate) fn new(options: HeapOptions) -> Self {
-        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0, columns: Vec::new(), prefix: 0, shapes: PageShapes::default() }
+        Self {
+            options,
+            rows: 0,
+            pages: 0,
+            next_record: 0,
+            next_overflow: 0,
+            columns: Vec::new(),
+            prefix: 0,
+            shapes: PageShapes::default(),
+        }
     }
 
     /// What the keys of its pages, long values and entries begin with; `table` is the table's number.

@@ -158,12 +158,10 @@ fn require_known_keys(record: &TableRecord, after: &TableDefinition) -> Result<(
     };
     match after.keys.iter().find(|key| !is_known(key)) {
         None => Ok(()),
-        Some(key) => Err(Error::Unsupported(
-            format!(
-                "table '{}' lies in heap pages, which can't get the key '{}' without writing its records anew",
-                before.name, key.name
-            ),
-        )),
+        Some(key) => Err(Error::Unsupported(format!(
+            "table '{}' lies in heap pages, which can't get the key '{}' without writing its records anew",
+            before.name, key.name
+        ))),
     }
 }
 
@@ -206,8 +204,11 @@ mod tests {
             let store = Store::scratch(MemoryBudget::new(1 << 28)).unwrap();
             let name = TableName { schema: "public".into(), table: "t".into() };
             let column = |id, logical_type| ColumnDefinition::new(id, format!("c{id}"), logical_type);
-            let columns =
-                vec![column(0, LogicalType::Int(32)), column(1, LogicalType::Varchar(None)), column(2, LogicalType::Int(64))];
+            let columns = vec![
+                column(0, LogicalType::Int(32)),
+                column(1, LogicalType::Varchar(None)),
+                column(2, LogicalType::Int(64)),
+            ];
             let definition = TableDefinition::new(name, columns);
             let table = store
                 .write(|transaction| {

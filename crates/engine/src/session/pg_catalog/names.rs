@@ -40,7 +40,13 @@ impl StatementNames {
     pub(in crate::session) fn new(seen: Seen, cancel: &CancelToken) -> Arc<Self> {
         // Noted before the first statement has its moment.
         started();
-        Arc::new(Self { seen, cancel: cancel.clone(), relations: OnceLock::new(), comments: OnceLock::new(), is_needed: AtomicBool::new(false) })
+        Arc::new(Self {
+            seen,
+            cancel: cancel.clone(),
+            relations: OnceLock::new(),
+            comments: OnceLock::new(),
+            is_needed: AtomicBool::new(false),
+        })
     }
 
     /// Itself, where functions ask it while rows come.

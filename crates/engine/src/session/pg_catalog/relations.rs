@@ -92,7 +92,8 @@ impl ListedRelations {
         });
         own.all.extend(catalog.chain(ours).chain(standard).map(|relation| (relation, RelationSource::Other)));
         let kept = seen.database.schemas.iter().map(String::as_str);
-        let names = [rows::SCHEMA, DEFAULT_SCHEMA, *schema].into_iter().chain(kept.filter(|name| *name != DEFAULT_SCHEMA));
+        let names =
+            [rows::SCHEMA, DEFAULT_SCHEMA, *schema].into_iter().chain(kept.filter(|name| *name != DEFAULT_SCHEMA));
         let names = names.chain(seen.temporary.is_some().then_some(TEMPORARY));
         let number = |name: &str| seen.database.labels.schemas.get(name).map_or(0, |label| label.number);
         own.schemas = names.map(|name| (name.to_owned(), schema_oid(name, number(name)))).collect();

@@ -82,7 +82,8 @@ pub(super) fn dependencies(relations: &ListedRelations, rows: &mut Rows) {
             RelationSource::Index(index) => {
                 let table = relations.by_oid(index.table);
                 let mut of_table = table.iter().flat_map(|(table, _)| constraints(table, &index.definition));
-                match of_table.find(|constraint| matches!(constraint.kind, "p" | "u") && constraint.name == index.name) {
+                match of_table.find(|constraint| matches!(constraint.kind, "p" | "u") && constraint.name == index.name)
+                {
                     Some(constraint) => {
                         all.insert((own, ("pg_constraint", constraint.oid, 0), "i"));
                     }
@@ -99,7 +100,8 @@ pub(super) fn dependencies(relations: &ListedRelations, rows: &mut Rows) {
                     let is_generated = column.generation.is_some();
                     let of_column = ("pg_class", relation.oid, number);
                     all.insert((default, of_column, if is_generated { "i" } else { "a" }));
-                    for (sequence, _) in self::all(relations).filter(|(_, record)| asks(text, &record.definition.name)) {
+                    for (sequence, _) in self::all(relations).filter(|(_, record)| asks(text, &record.definition.name))
+                    {
                         all.insert((default, ("pg_class", sequence.oid, 0), "n"));
                     }
                 }

@@ -241,7 +241,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     /// The ids of all records.
-    pub(crate) fn record_ids(&mut self) -> Result<Vec<RecordId>> {
+    pub fn record_ids(&mut self) -> Result<Vec<RecordId>> {
         self.end_load()?;
         match self.state.heap.options.layout {
             HeapLayout::Dsm => self.ids_of_pairs(),
