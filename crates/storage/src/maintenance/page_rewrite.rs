@@ -36,8 +36,8 @@ impl Store {
         let (design, mut definition) = (&arrangement.design, arrangement.of(&current.definition));
         design.validate(&definition)?;
         match (current.heap.is_some(), design.heap.is_some()) {
-            (false, true) => indexes::add_key_indexes(&mut definition),
-            (true, false) => indexes::remove_key_indexes(&mut definition)?,
+            (false, true) => indexes::into_pages(&mut definition),
+            (true, false) => indexes::out_of_pages(&mut definition),
             _ => {}
         }
         watch(0, current.rows())?;

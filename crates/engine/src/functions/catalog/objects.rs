@@ -160,7 +160,8 @@ fn definitions() -> Vec<CatalogFunction> {
             let is_pretty = own.get(1) == Some(&CatalogValue::Truth(true));
             let short = |text: &str| {
                 let condition = text.strip_prefix("CHECK ((").filter(|_| is_pretty)?;
-                condition.strip_suffix("))").map(|condition| format!("CHECK ({condition})"))
+                let (condition, behind) = condition.rsplit_once("))")?;
+                Some(format!("CHECK ({condition}){behind}"))
             };
             Ok(text.map(|text| short(&text).unwrap_or(text)).into())
         }),

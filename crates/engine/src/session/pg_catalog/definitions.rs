@@ -54,7 +54,8 @@ pub(super) fn constraint_text(
     own: &Constraint<'_>,
 ) -> String {
     let columns = names(definition, &own.columns);
-    match (own.kind, &own.referred) {
+    let is_valid = !definition.not_valid.iter().any(|name| name == own.name);
+    let text = match (own.kind, &own.referred) {
         ("p", _) => format!("PRIMARY KEY ({columns})"),
         ("u", _) => format!("UNIQUE ({columns})"),
         ("c", _) => format!("CHECK (({}))", own.condition.unwrap_or_default()),
@@ -69,7 +70,8 @@ pub(super) fn constraint_text(
             None => format!("FOREIGN KEY ({columns})"),
         },
         (_, None) => String::new(),
-    }
+    };
+    if is_valid { text } else { format!("{text} NOT VALID") }
 }
 
 /// An index as CREATE INDEX has it.

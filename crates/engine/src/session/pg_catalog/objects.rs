@@ -227,7 +227,7 @@ pub(super) fn constraint_list(relations: &ListedRelations, rows: &mut Rows) {
                 ("conname", own.name.into()),
                 ("connamespace", relations.schema_oid(&relation.schema).into()),
                 ("contype", own.kind.into()),
-                ("convalidated", true.into()),
+                ("convalidated", (!definition.not_valid.iter().any(|name| name == own.name)).into()),
                 ("conrelid", relation.oid.into()),
                 ("conindid", index_of(relations, relation, own.name).into()),
                 ("confrelid", referred.as_ref().map_or(0, |(oid, _)| *oid).into()),

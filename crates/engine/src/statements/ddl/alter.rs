@@ -38,6 +38,8 @@ pub(crate) struct Change {
     pub(crate) rewrite: Option<Rewrite>,
     /// Sequences of columns that are made.
     pub(crate) sequences: Vec<ColumnSequence>,
+    /// Sequences of identity columns whose types change, and the bits of their integers then.
+    pub(crate) retyped: Vec<(u64, u8)>,
     /// What the statement says when it is done.
     pub(crate) said: Vec<String>,
     /// Views and constraints of other tables that go with what is dropped.
@@ -54,6 +56,7 @@ impl Change {
             takes_shapes: table.heap.as_ref().is_none_or(|heap| heap.shapes.older.len() < MOST_SHAPES),
             rewrite: None,
             sequences: Vec::new(),
+            retyped: Vec::new(),
             said: Vec::new(),
             dependents: cascade::Dependents::default(),
         }
@@ -176,10 +179,7 @@ fn refuse(operation: &AlterTableOperation) -> Result<()> {
         Op::AddColumn { column_position: None, .. } | Op::RenameColumn { .. } | Op::AlterColumn { .. } => Ok(()),
         Op::RenameTable { table_name: RenameTableNameKind::To(_) } => Ok(()),
         Op::DropColumn { .. } | Op::DropConstraint { .. } | Op::RenameConstraint { .. } => Ok(()),
-        Op::AddConstraint { not_valid: false, .. } => Ok(()),
-        Op::AddConstraint { not_valid: true, .. } => {
-            not_yet("ADD CONSTRAINT … NOT VALID; without NOT VALID the records that exist are checked")
-        }
+        Op::AddConstraint { .. } => Ok(()),
         Op::ValidateConstraint { .. } => Ok(()),
         Op::AddColumn { .. } => not_yet("ADD COLUMN with a position"),
         Op::SetOptionsParens { .. } | Op::SetTblProperties { .. } => not_yet("SET (…) behind another change"),
@@ -220,7 +220,9 @@ fn apply(scope: &ConstraintScope<'_>, change: &mut Change, operation: &AlterTabl
             rename_table(scope, &mut change.after, &to, name.0.len() == 1)
         }
         AlterTableOperation::AlterColumn { column_name: name, op } => alter_column::alter(scope, change, name, op),
-        AlterTableOperation::AddConstraint { constraint, .. } => alter_constraint::add(scope, change, constraint),
+        AlterTableOperation::AddConstraint { constraint, not_valid } => {
+            alter_constraint::add(scope, change, constraint, *not_valid)
+        }
         AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } => {
             let cascade = *drop_behavior == Some(DropBehavior::Cascade);
             alter_constraint::drop_constraint(scope.snapshot, change, &fold(name), *if_exists, cascade)
@@ -228,8 +230,7 @@ fn apply(scope: &ConstraintScope<'_>, change: &mut Change, operation: &AlterTabl
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
             alter_constraint::rename(scope.snapshot, change, &fold(old_name), &fold(new_name))
         }
-        // All that there are were checked when they were added.
-        AlterTableOperation::ValidateConstraint { name } => alter_constraint::require(&change.after, &fold(name)),
+        AlterTableOperation::ValidateConstraint { name } => alter_constraint::validate(change, &fold(name)),
         other => Err(unsupported(format!("ALTER TABLE … {other}"))),
     }
 }

@@ -28,6 +28,7 @@ pub(crate) mod create;
 pub(crate) mod define;
 pub(crate) mod definition;
 pub(crate) mod existing;
+pub(crate) mod following_views;
 pub(crate) mod expression;
 pub(crate) mod external;
 pub(crate) mod identity;

@@ -91,6 +91,16 @@ pub(crate) fn altered(before: &SequenceRecord, options: &SequenceOptions) -> Res
     Ok((definition, restart))
 }
 
+/// A sequence whose integers have so many bits, as its column's.
+pub(crate) fn of_bits(before: &SequenceRecord, bits: u8) -> Result<SequenceDefinition> {
+    let data_type = match bits {
+        16 => DataType::SmallInt(None),
+        32 => DataType::Integer(None),
+        _ => DataType::BigInt(None),
+    };
+    Ok(altered(before, &SequenceOptions { data_type: Some(data_type), ..SequenceOptions::default() })?.0)
+}
+
 /// The snapshot of the store that a sequence is kept in.
 pub(crate) fn snapshot_of(context: &StatementContext, store: &Arc<Store>) -> Arc<Snapshot> {
     let main = Arc::ptr_eq(store, &context.session.engine.store);
