@@ -139,6 +139,7 @@ impl Constraints {
         }
         let schema = definition.arrow_schema();
         for (name, mut condition) in self.checks {
+            bare_columns(definition, &mut condition)?;
             let column = only_column(&mut condition)?;
             let parts: Vec<&str> = column.iter().map(String::as_str).chain(["check"]).collect();
             let name = names.give(name, &parts)?;
@@ -152,6 +153,30 @@ impl Constraints {
         }
         Ok(MadeBeside { sequences: self.sequences, taken_over: self.taken_over })
     }
+}
+
+/// Takes the table's name away before its columns' names: kept texts name columns alone.
+pub(crate) fn bare_columns(definition: &TableDefinition, expression: &mut Expr) -> Result<()> {
+    struct Bare<'d>(&'d TableDefinition);
+    impl Visit for Bare<'_> {
+        fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+            let Expr::CompoundIdentifier(parts) = expression else { return Ok(()) };
+            let name = &self.0.name;
+            let bare = match parts.as_slice() {
+                [table, column] if fold(table) == name.table => column.clone(),
+                [schema, table, column] if (fold(schema), fold(table)) == (name.schema.clone(), name.table.clone()) => {
+                    column.clone()
+                }
+                _ => return Ok(()),
+            };
+            // A column of the table's name may be a struct, whose field this is.
+            if self.0.column(&name.table).is_none() {
+                *expression = Expr::Identifier(bare);
+            }
+            Ok(())
+        }
+    }
+    expression.walk(&mut Bare(definition))
 }
 
 /// The column of a condition that names one alone: a constraint without a name is called after it.

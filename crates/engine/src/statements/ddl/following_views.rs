@@ -41,21 +41,28 @@ pub(crate) fn with_columns_renamed(
         if *name != before.name {
             return false;
         }
-        let given: Vec<String> = alias.iter().flat_map(|alias| &alias.columns).map(|column| fold(&column.name)).collect();
+        let given: Vec<String> =
+            alias.iter().flat_map(|alias| &alias.columns).map(|column| fold(&column.name)).collect();
         let known = |column: u32| {
             let at = before.columns.iter().position(|own| own.id == column)?;
             Some(given.get(at).unwrap_or(&before.columns[at].name))
         };
-        let mut names: Vec<&String> = Vec::new();
-        for column in &after.columns {
-            names.push(known(column.id).unwrap_or(&column.name));
+        let all: Vec<Option<&String>> = after.columns.iter().map(|column| known(column.id)).collect();
+        let mut names: Vec<String> = Vec::with_capacity(all.len());
+        for (known, column) in all.iter().zip(&after.columns) {
+            // A new column does not get a name that the query knows another one by.
+            let is_free = |name: &String| known.is_some() || !all.contains(&Some(name)) && !names.contains(name);
+            let own = std::iter::once((*known).unwrap_or(&column.name).clone());
+            let numbered = (1..).map(|number| format!("{}_{number}", column.name));
+            let name = own.chain(numbered).find(is_free);
+            names.extend(name);
         }
-        let own = names.iter().zip(&after.columns).rposition(|(name, column)| **name != column.name);
+        let own = names.iter().zip(&after.columns).rposition(|(name, column)| *name != column.name);
         names.truncate(own.map_or(0, |last| last + 1));
-        if names.iter().map(|name| name.as_str()).eq(given.iter().map(String::as_str)) {
+        if names == given {
             return false;
         }
-        let columns = names.into_iter().map(|name| TableAliasColumnDef { name: quoted(name), data_type: None });
+        let columns = names.iter().map(|name| TableAliasColumnDef { name: quoted(name), data_type: None });
         let columns = columns.collect();
         alias.get_or_insert_with(|| aliased(&name.table)).columns = columns;
         true
@@ -334,14 +341,23 @@ mod tests {
     fn columns_that_queries_name() {
         let own = table(&[(0, "a"), (1, "b")]);
         let names = |query| !naming_column(&snapshot(query), &own, 1).is_empty();
-        for query in ["SELECT b FROM t", "SELECT * FROM t", "SELECT s.* FROM t AS s", "SELECT 1 FROM t JOIN u USING (b)"] {
-            assert!(names(query), "{query}");
-        }
-        for query in ["SELECT y FROM t AS s (x, y)", "SELECT t FROM t", "SELECT a FROM t ORDER BY b", "SELECT t.b FROM t"] {
-            assert!(names(query), "{query}");
-        }
-        for query in ["SELECT a FROM t", "SELECT b FROM u", "SELECT u.* FROM t, u", "SELECT u.b FROM t, u", "SELECT count(*) FROM t"]
+        for query in
+            ["SELECT b FROM t", "SELECT * FROM t", "SELECT s.* FROM t AS s", "SELECT 1 FROM t JOIN u USING (b)"]
         {
+            assert!(names(query), "{query}");
+        }
+        for query in
+            ["SELECT y FROM t AS s (x, y)", "SELECT t FROM t", "SELECT a FROM t ORDER BY b", "SELECT t.b FROM t"]
+        {
+            assert!(names(query), "{query}");
+        }
+        for query in [
+            "SELECT a FROM t",
+            "SELECT b FROM u",
+            "SELECT u.* FROM t, u",
+            "SELECT u.b FROM t, u",
+            "SELECT count(*) FROM t",
+        ] {
             assert!(!names(query), "{query}");
         }
     }

@@ -71,9 +71,8 @@ async fn schema(context: &StatementContext, name: &ObjectName, to: String) -> Re
         let text = format!("schema '{from}' can't be renamed");
         return Err(Error::invalid(SqlState::InsufficientPrivilege, text));
     }
-    let moved = |name: &TableName| {
-        (name.schema == from).then(|| TableName { schema: to.clone(), table: name.table.clone() })
-    };
+    let moved =
+        |name: &TableName| (name.schema == from).then(|| TableName { schema: to.clone(), table: name.table.clone() });
     let mut views = following_views::with_relations_renamed(&context.snapshot, &moved);
     for view in &mut views {
         view.name = moved(&view.name).unwrap_or_else(|| view.name.clone());

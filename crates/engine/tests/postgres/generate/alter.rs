@@ -67,7 +67,8 @@ impl<'w> Maker<'w> {
             return Tree::from(format!("ADD COLUMN {NEW} INTEGER DEFAULT 5"));
         }
         let name = *self.random.pick(&whole);
-        let expression = self.random.pick(&["coalesce(#, 7)", "# % 3", "CASE WHEN # > 1 THEN 1 END"]).replace('#', name);
+        let expression =
+            self.random.pick(&["coalesce(#, 7)", "# % 3", "CASE WHEN # > 1 THEN 1 END"]).replace('#', name);
         Tree::from(format!("ADD COLUMN {NEW} BIGINT GENERATED ALWAYS AS ({expression}) STORED"))
     }
 
