@@ -240,12 +240,9 @@ fn random_changes_of_columns_are_what_a_map_is() {
             if step % 5 == 4 {
                 verify(&store, &model, random);
             }
-            match random.below(8) {
-                0 => {
-                    drop(store);
-                    store = open(folder.path()).unwrap();
-                }
-                _ => {}
+            if random.below(8) == 0 {
+                drop(store);
+                store = open(folder.path()).unwrap();
             }
         }
         verify(&store, &model, random);
