@@ -2,6 +2,8 @@
 //! first builds of their versions wrote.
 
 mod common;
+#[path = "common/objects.rs"]
+mod objects;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
@@ -39,7 +41,7 @@ fn design() -> Design {
 /// records and indexes, from version 5 on a heap table under other keys than its number, and the pages of a load into it that has
 /// not ended, from version 6 on segments of which columns were written anew, from version 7 on heap tables whose contents have a value of their
 /// own, from version 8 on a table in dense pages, in version 9 a heap table some of whose pages are gone, in version 10
-/// a CHAR without blanks at its end.
+/// a CHAR without blanks at its end, from version 11 on what `objects` says.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -65,8 +67,8 @@ fn verify(store: &Arc<Store>) {
     assert_eq!(snapshot.schemas, ["public", "other"]);
     assert_eq!(snapshot.views[&name("v")].columns, ["one"]);
     // Two tables, three of heap pages, one with deleted records, one with indexes, one with an unfinished load, one with
-    // columns that were written anew, one in dense pages, one whose pages have gaps, one with a CHAR.
-    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7 | 8 | 9 | 10 | 11 | 12), "{}", snapshot.tables.len());
+    // columns that were written anew, one in dense pages, one whose pages have gaps, one with a CHAR, four of version 11.
+    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7 | 8 | 9 | 10 | 11 | 12 | 16), "{}", snapshot.tables.len());
     let parent = table(&snapshot, "parent");
     assert_eq!((parent.segments.len(), parent.delta.len(), parent.dictionaries[&2].versions.len()), (2, 1, 2));
     let expected = (0..16_500)
@@ -133,12 +135,31 @@ fn version_9_is_read_and_continued() {
 
 #[test]
 fn version_10_is_read_and_continued() {
-    write_when_missing();
     read_and_continue_all(10);
     dense_is_continued(10);
     gaps_are_continued(10);
+    chars_are_read(10);
+}
+
+#[test]
+fn version_11_is_read_and_continued() {
+    write_when_missing();
+    read_and_continue_all(11);
+    dense_is_continued(11);
+    gaps_are_continued(11);
+    chars_are_read(11);
     let folder = tempfile::tempdir().unwrap();
-    copy(&kept(10), folder.path());
+    copy(&kept(11), folder.path());
+    objects::verify(&open_read_only(folder.path()).unwrap());
+    let store = open(folder.path()).unwrap();
+    objects::verify(&store);
+    objects::go_on(&store);
+    is_whole(&store);
+}
+
+fn chars_are_read(version: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&kept(version), folder.path());
     let store = open(folder.path()).unwrap();
     let chars = table(&store.pinned().unwrap(), "chars");
     assert_eq!((chars.rows(), &chars.definition.columns[1].logical_type), (3, &LogicalType::Char(7)));
@@ -536,7 +557,7 @@ fn read_and_continue(version: u32, design: &Design) {
 
 /// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    let kept = kept(10);
+    let kept = kept(11);
     if kept.exists() {
         return;
     }
@@ -549,6 +570,7 @@ fn write_when_missing() {
     build_dense(&open(folder.path()).unwrap());
     build_gaps(&open(folder.path()).unwrap());
     build_chars(&open(folder.path()).unwrap());
+    objects::build(&open(folder.path()).unwrap());
     build_unfinished(folder.path(), &kept);
     for file in ["catalog/lock.mdb", "writer.lock"] {
         std::fs::remove_file(kept.join(file)).unwrap();

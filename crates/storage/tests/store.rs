@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use gingham_storage::model::ViewDefinition;
+use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::store::{OpenOptions, Store};
 use gingham_storage::{Error, SqlState};
 use std::sync::Arc;
@@ -244,4 +245,24 @@ fn leftover_files_are_swept_when_opened_for_writing() {
     assert_eq!(segment_files(folder.path()), ["1/1.seg"]);
     assert!(!folder.path().join("segments/9").exists());
     assert_eq!(table(&store.snapshot().unwrap(), "t").rows(), 30_000);
+}
+
+#[test]
+fn no_empty_folder_is_left_of_a_table_that_got_its_number_late() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).unwrap();
+    let empty = Arc::new(TableSnapshot::empty(definition("late")));
+    let writer = store.table_writer(&empty).unwrap();
+    writer.append(0, batch(&empty.definition, 0..100_000, plain_label)).unwrap();
+    let rows = writer.finish().unwrap();
+    store
+        .write(|transaction| {
+            let id = transaction.create_table(definition("late"))?;
+            transaction.append(id, rows)
+        })
+        .unwrap();
+    drop(store);
+    let store = open(folder.path()).unwrap();
+    assert_eq!(table(&store.snapshot().unwrap(), "late").rows(), 100_000);
+    assert!(!folder.path().join("segments/0").exists());
 }

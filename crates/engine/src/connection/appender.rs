@@ -10,7 +10,7 @@ use datafusion::error::DataFusionError;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 use gingham_storage::panics::caught;
-use gingham_storage::{ColumnDefinition, SqlState, TableDefinition, TableName};
+use gingham_storage::{ColumnDefinition, Generation, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -56,6 +56,14 @@ impl Appender {
     pub(crate) fn start(session: &Arc<Session>, reference: &TableReference) -> Result<Self> {
         let context = session.begin_writing(CancelToken::new())?;
         let definition = Arc::clone(&context.table(reference)?.table.definition);
+        let is_generated = |column: &&ColumnDefinition| matches!(column.generation, Some(Generation::Stored(_)));
+        if let Some(column) = definition.columns.iter().find(is_generated) {
+            let text = format!(
+                "column '{}' of table '{}' is a generated column, to which an appender would give values; use INSERT or COPY",
+                column.name, definition.name
+            );
+            return Err(Error::invalid(SqlState::GeneratedAlways, text));
+        }
         let schema = definition.arrow_schema();
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
         let (rows_schema, reference) = (Arc::clone(&schema), reference.clone());

@@ -14,7 +14,5 @@ mod types;
 
 pub(crate) use advisory::{AdvisoryKey, AdvisoryRequest};
 pub(crate) use names::{CatalogNames, Definition, MeasuredSize, Relation, RelationKind};
-pub(crate) use oids::{
-    DATABASE, OWNER, PG_CATALOG, hashed, schema_oid, system_table_oid, table_oid, temporary_table_oid,
-};
+pub(crate) use oids::{DATABASE, OWNER, PG_CATALOG, hashed, numbered_oid, schema_oid, system_table_oid};
 pub(crate) use types::{TYPES, format_type, of_arrow, of_column, type_of_name, type_of_oid};

@@ -10,6 +10,7 @@ pub(crate) enum RelationKind {
     Table,
     View,
     Index,
+    Sequence,
 }
 
 impl RelationKind {
@@ -19,11 +20,12 @@ impl RelationKind {
             Self::Table => "r",
             Self::View => "v",
             Self::Index => "i",
+            Self::Sequence => "S",
         }
     }
 }
 
-/// A table, a view or an index.
+/// A table, a view, an index or a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Relation {
     pub(crate) oid: i64,
@@ -61,8 +63,8 @@ pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
     /// The names of a relation's columns.
     fn columns(&self, oid: i64) -> Vec<String>;
 
-    /// The schemas, by name.
-    fn schemas(&self) -> Vec<String>;
+    /// The schemas, with their numbers.
+    fn schemas(&self) -> Vec<(String, i64)>;
 
     /// The schemas that names alone are looked for in.
     fn search_path(&self) -> Vec<String>;
@@ -75,6 +77,10 @@ pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
 
     /// The SQL of a constraint, an index or a view.
     fn definition(&self, kind: Definition, oid: i64) -> Option<String>;
+
+    /// What COMMENT ON says of the object of a number, by the name of the table of pg_catalog that lists it, where that is known;
+    /// of the object itself, or of its column of a number above 0.
+    fn comment(&self, class: Option<&str>, oid: i64, column: i64) -> Option<String>;
 
     /// Bytes of a table; of the database where no table is named.
     fn bytes(&self, oid: Option<i64>, of: MeasuredSize) -> Option<i64>;

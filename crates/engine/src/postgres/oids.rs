@@ -1,6 +1,7 @@
-//! OIDs: the numbers that PostgreSQL's clients know objects by. Those of types and of its own schemas are PostgreSQL's; a
-//! table's is its number in the catalog. What the catalog does not number goes by a hash of its name, which stays as long as
-//! the name does. This is the one place that says how.
+//! OIDs: the numbers that PostgreSQL's clients know objects by. Those of types and of its own schemas are PostgreSQL's; those
+//! of tables, views, sequences, indexes, constraints and schemas are their numbers in the catalog, which are given once. What
+//! the catalog does not number goes by a hash of its name, which stays as long as the name does. This is the one place that says
+//! how.
 
 /// The schema of PostgreSQL's own objects.
 pub(crate) const PG_CATALOG: i64 = 11;
@@ -12,28 +13,40 @@ pub(crate) const DATABASE: i64 = 5;
 pub(crate) const OWNER: i64 = 10;
 
 /// The first number of users' objects.
-const FIRST_TABLE: i64 = 16_384;
-/// The first number of TEMP tables, which have numbers of a catalog of their own.
+const FIRST_OBJECT: i64 = 16_384;
+/// The first number of TEMP tables and what goes with them, which have numbers of a catalog of their own.
 const FIRST_TEMPORARY: i64 = 1 << 29;
 /// The first number of what goes by its name.
 const FIRST_HASHED: i64 = 1 << 30;
 
-/// The number of a table of the database, by the catalog's.
-pub(crate) fn table_oid(id: u64) -> i64 {
-    FIRST_TABLE + i64::try_from(id).unwrap_or_default()
+/// The number of an object of the database, by the catalog's.
+fn object_oid(id: u64) -> i64 {
+    FIRST_OBJECT + i64::try_from(id).unwrap_or_default()
 }
 
-/// The number of a TEMP table, by the number in its catalog.
-pub(crate) fn temporary_table_oid(id: u64) -> i64 {
+/// The number of an object beside TEMP tables, by the number in their catalog.
+fn temporary_oid(id: u64) -> i64 {
     FIRST_TEMPORARY + i64::try_from(id).unwrap_or_default()
 }
 
-/// The number of a schema.
-pub(crate) fn schema_oid(name: &str) -> i64 {
-    match name {
-        "pg_catalog" => PG_CATALOG,
-        "public" => PUBLIC,
-        other => hashed("schema", other),
+/// The number of a schema, by the catalog's, which is 0 for one that has none.
+pub(crate) fn schema_oid(name: &str, number: u64) -> i64 {
+    match (name, number) {
+        ("pg_catalog", _) => PG_CATALOG,
+        ("public", _) => PUBLIC,
+        (other, 0) => hashed("schema", other),
+        (_, number) => object_oid(number),
+    }
+}
+
+/// The number of an object by the catalog's, of a TEMP one by that of its own catalog; by its kind and name where the catalog, which an
+/// older version may have written, has none.
+pub(crate) fn numbered_oid(is_temporary: bool, number: Option<u64>, (kind, name): (&str, &str)) -> i64 {
+    match (number.filter(|number| *number > 0), is_temporary) {
+        (Some(number), false) => object_oid(number),
+        (Some(number), true) => temporary_oid(number),
+        (None, false) => hashed(kind, name),
+        (None, true) => hashed(&format!("temporary {kind}"), name),
     }
 }
 
@@ -80,8 +93,9 @@ mod tests {
 
     #[test]
     fn numbers_are_apart_and_stay() {
-        assert_eq!(table_oid(3), 16_387);
-        assert_eq!(schema_oid("public"), PUBLIC);
+        assert_eq!(object_oid(3), 16_387);
+        assert_eq!(schema_oid("public", 7), PUBLIC);
+        assert_eq!(schema_oid("sales", 7), 16_391);
         let (one, other) = (hashed("view", "public.v"), hashed("index", "public.v"));
         assert!(one != other && one >= FIRST_HASHED && one < i64::from(i32::MAX));
         assert_eq!(one, 2_078_440_520);

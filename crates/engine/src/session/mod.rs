@@ -23,6 +23,7 @@
 //! | `settings/` | SET, RESET and SHOW |
 //! | `ending_tables` | TEMP tables that ON COMMIT changes |
 //! | `cursors` | queries whose rows are fetched in portions |
+//! | `sequence_defaults` | DEFAULTs that ask sequences |
 //! | `sequence_values` | what a session has got of sequences |
 //! | `sequences` | how a statement asks sequences for values |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
@@ -51,6 +52,7 @@ mod plans;
 pub(crate) mod progress;
 mod result;
 mod run;
+pub(crate) mod sequence_defaults;
 mod sequence_values;
 mod sequences;
 mod settings;
@@ -75,7 +77,7 @@ pub use notices::{Notice, NoticeListener, Notices, Severity};
 pub(crate) use plans::CachedPlan;
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Beginning, Started, finished, finished_change, start, start_in, start_kept};
-pub(crate) use sequences::{SequenceAccess, names_in};
+pub(crate) use sequences::SequenceAccess;
 pub(crate) use settings::{GivenBack, SettingChange, SettingChanges, ShownSetting};
 pub(crate) use shared::{PreparedStatement, Session, TableStandIn, read_only};
 pub(crate) use state::BARE_NAMES;

@@ -474,6 +474,12 @@ pub(crate) fn orphans(database: &Path, known: &NamedFiles) -> Result<Vec<PathBuf
     Ok(found)
 }
 
+/// Removes the folder of files that were written for tables that had no number yet, when these have all been moved. Somebody may
+/// write there at any time but when the database is opened for writing.
+pub(crate) fn remove_unnumbered(database: &Path) {
+    let _ = fs::remove_dir(table_segments(database, 0));
+}
+
 /// Removes `files`, then folders of tables that are empty.
 pub(crate) fn remove_files(database: &Path, files: &[PathBuf]) {
     for file in files {

@@ -25,6 +25,7 @@ use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_keys::{CHUNKS, GONE, SPACE, key};
 use crate::lmdb::{records, values};
 use crate::model::heap_options::{HeapLayout, HeapOptions};
+use crate::model::page_shape::PageShapes;
 use crate::pages::attribute::Attribute;
 use crate::pages::bounds::ColumnBounds;
 use crate::{Result, TableDefinition, TableId};
@@ -53,12 +54,24 @@ pub struct HeapRecord {
     /// The number that its keys begin with, 0 for the table's own: another one when its pages were made beside older ones.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub prefix: TableId,
+    /// Which columns the records of its NSM or PAX pages have.
+    #[serde(default, skip_serializing_if = "PageShapes::is_plain")]
+    pub shapes: PageShapes,
 }
 
 impl HeapRecord {
     /// An empty table's.
     pub(crate) fn new(options: HeapOptions) -> Self {
-        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0, columns: Vec::new(), prefix: 0 }
+        Self {
+            options,
+            rows: 0,
+            pages: 0,
+            next_record: 0,
+            next_overflow: 0,
+            columns: Vec::new(),
+            prefix: 0,
+            shapes: PageShapes::default(),
+        }
     }
 
     /// What the keys of its pages, long values and entries begin with; `table` is the table's number.

@@ -7,7 +7,9 @@ use crate::lmdb::{heap_keys as keys, values};
 use crate::maintenance::check::Checking;
 use crate::model::heap_options::HeapLayout;
 use crate::pages::attribute::PageSchema;
+use crate::pages::head::Head;
 use crate::pages::page::Page;
+use crate::pages::shapes::PageSchemas;
 use crate::snapshot::heap::reader::place;
 use crate::write::load_intent::LoadIntent;
 use crate::{Error, Result, TableId};
@@ -22,8 +24,7 @@ impl Checking<'_> {
             .iter()
             .filter(|record| record.heap.is_some())
             .map(|record| {
-                let schema = Arc::new(PageSchema::new(&record.definition));
-                (record.prefix(), PageCheck { record, schema, rows: HashMap::new(), damaged: false })
+                (record.prefix(), PageCheck { record, schemas: schemas(record), rows: HashMap::new(), damaged: false })
             })
             .collect();
         let unfinished = LoadIntent::find(environment, transaction)?;
@@ -40,15 +41,15 @@ impl Checking<'_> {
             }
             let owner = keys::parse(key)
                 .and_then(|(table, attribute, number)| Some((found.get_mut(&table)?, attribute, number)));
-            let Some((PageCheck { record, schema, rows, damaged }, attribute, number)) = owner else {
+            let Some((PageCheck { record, schemas, rows, damaged }, attribute, number)) = owner else {
                 report
                     .errors
                     .push(Error::corrupt(values::describe_key(Name::Heap, key), "it belongs to no heap table"));
                 return Ok(());
             };
-            let place = || place(environment, schema, attribute, number);
+            let place = || place(environment, schemas.current(), attribute, number);
             let checked = if keys::is_page(attribute) {
-                check_page(record, schema, attribute, number, value, &place)
+                check_page(record, schemas, attribute, number, value, &place)
             } else {
                 values::unseal(Name::Heap, key, value, place).map(|_| 0)
             };
@@ -66,8 +67,9 @@ impl Checking<'_> {
                 "{left} pages are of a load that has not ended; when nobody is at it, the next open for writing removes them"
             ));
         }
-        for PageCheck { record, schema, rows, .. } in found.values().filter(|table| !table.damaged) {
+        for PageCheck { record, schemas, rows, .. } in found.values().filter(|table| !table.damaged) {
             let Some(heap) = &record.heap else { continue };
+            let schema = schemas.current();
             for column in page_columns(heap, schema) {
                 let counted = rows.get(&column).copied().unwrap_or(0);
                 if counted != heap.rows {
@@ -87,11 +89,17 @@ impl Checking<'_> {
 /// A heap table while its pages are checked.
 struct PageCheck<'r> {
     record: &'r TableRecord,
-    schema: Arc<PageSchema>,
+    schemas: PageSchemas,
     /// Records found so far, by the attribute of the pages' keys.
     rows: HashMap<u32, u64>,
     /// Whether a page was damaged, so that its records are missed.
     damaged: bool,
+}
+
+/// The schemas of the pages of a table.
+pub(crate) fn schemas(record: &TableRecord) -> PageSchemas {
+    let shapes = record.heap.as_ref().map(|heap| heap.shapes.clone()).unwrap_or_default();
+    PageSchemas::of(&record.definition, &shapes)
 }
 
 /// The attributes of the keys of a table's pages.
@@ -105,18 +113,19 @@ pub(crate) fn page_columns(heap: &HeapRecord, schema: &PageSchema) -> Vec<u32> {
 /// Verifies a page and returns its records.
 pub(crate) fn check_page(
     record: &TableRecord,
-    schema: &Arc<PageSchema>,
+    schemas: &PageSchemas,
     attribute: u32,
     number: u64,
     bytes: &[u8],
     place: &dyn Fn() -> String,
 ) -> Result<u64> {
     let Some(heap) = &record.heap else { return Ok(0) };
-    let pairs = schema.attributes().iter().position(|own| own.column == attribute);
+    let present = schemas.current();
+    let pairs = present.attributes().iter().position(|own| own.column == attribute);
     let schema = match (heap.options.layout, pairs) {
-        (HeapLayout::Dsm, Some(at)) => Arc::new(schema.of_pairs(at)),
+        (HeapLayout::Dsm, Some(at)) => Arc::new(present.of_pairs(at)),
         (HeapLayout::Dsm, None) => return Err(Error::corrupt(place(), "it belongs to no column")),
-        _ => Arc::clone(schema),
+        _ => Arc::clone(schemas.of_page(&Head::parse(bytes, place)?, place)?),
     };
     let page = Page::open(heap.options.layout, bytes, &schema, true, place)?;
     if let Page::Pax(page) = &page {

@@ -36,8 +36,8 @@ impl Store {
         let (design, mut definition) = (&arrangement.design, arrangement.of(&current.definition));
         design.validate(&definition)?;
         match (current.heap.is_some(), design.heap.is_some()) {
-            (false, true) => indexes::add_key_indexes(&mut definition),
-            (true, false) => indexes::remove_key_indexes(&mut definition)?,
+            (false, true) => indexes::into_pages(&mut definition),
+            (true, false) => indexes::out_of_pages(&mut definition),
             _ => {}
         }
         watch(0, current.rows())?;
@@ -55,7 +55,7 @@ impl Store {
         Ok(current.rows())
     }
 
-    /// Writes the pages of a heap table anew when more than a quarter of their bytes is free. Returns the records written. Their ids
+    /// Writes the pages of a heap table anew when more than a quarter of their bytes is free, or some were made for other columns. Returns the records written. Their ids
     /// change, and so do the entries of indexes.
     pub(crate) fn compact_pages(self: &Arc<Self>, table: &TableName, options: &WriteOptions) -> Result<u64> {
         let _turn = self.turn(options)?;
@@ -63,7 +63,7 @@ impl Store {
         let Some(current) = snapshot.table(table)? else { return Ok(0) };
         let (Some(heap), Some(reader)) = (&current.heap, &current.pages) else { return Ok(0) };
         let (free, all) = reader.free_of_pages()?;
-        if all == 0 || free < all / 4 {
+        if all == 0 || free < all / 4 && heap.shapes.older.is_empty() {
             return Ok(0);
         }
         let definition = TableDefinition::clone(&current.definition);

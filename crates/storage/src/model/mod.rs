@@ -9,6 +9,7 @@
 //! | `labels` | numbers and comments of constraints, indexes, schemas and views |
 //! | `parts` | constraints, indexes and comments of a table by name |
 //! | `design` | a table's layouts, packings and encodings |
+//! | `page_shape` | which columns the records of heap pages have |
 //! | `page_packing` | how entries of dense pages are compressed |
 //! | `predicate`, `integer_set` | conditions on columns |
 //! | `dictionary` | versions of the sorted strings that codes stand for |
@@ -21,6 +22,7 @@ pub(crate) mod heap_options;
 pub(crate) mod integer_set;
 pub(crate) mod labels;
 pub(crate) mod page_packing;
+pub(crate) mod page_shape;
 mod parts;
 pub(crate) mod predicate;
 pub(crate) mod quoted;
@@ -38,6 +40,7 @@ pub use heap_options::{Deletes, HeapLayout, HeapOptions};
 pub use integer_set::IntegerSet;
 pub use labels::{Comment, CommentSubject, Label, Labels, ObjectNumbers};
 pub use page_packing::{MOST_INDEX_BITS, PagePacking};
+pub use page_shape::{MOST_SHAPES, PageColumn, PageShape, PageShapes};
 pub use predicate::{ColumnTest, Predicate};
 pub use quoted::quoted_name;
 pub use sequence::{SequenceDefinition, SequenceOwner, SequencePosition, SequenceRecord};

@@ -68,6 +68,7 @@ impl TableDefinition {
                 CommentSubject::Index(name) => indexes.contains(name),
             });
         }
+        self.not_valid.retain(|name| constraints.contains(name));
         number(&mut self.numbers.constraints, constraints, next);
         number(&mut self.numbers.indexes, indexes, next);
     }
@@ -85,6 +86,7 @@ impl TableDefinition {
         self.references.iter_mut().for_each(|reference| rename(&mut reference.name));
         self.indexes.iter_mut().filter(|index| index.of_constraint).for_each(|index| rename(&mut index.name));
         self.recorded.iter_mut().filter(|index| index.unique).for_each(|index| rename(&mut index.name));
+        self.not_valid.iter_mut().for_each(rename);
         let number = self.numbers.constraints.remove(from);
         self.numbers.constraints.extend(number.map(|number| (to.to_owned(), number)));
         if is_key {

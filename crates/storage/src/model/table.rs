@@ -177,6 +177,9 @@ pub struct TableDefinition {
     /// Indexes that were made of a table in segments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<RecordedIndex>,
+    /// Names of CHECKs and REFERENCES that hold for new records, and that nobody has asked the older ones for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_valid: Vec<String>,
 }
 
 impl TableDefinition {
@@ -197,6 +200,7 @@ impl TableDefinition {
             numbers: ObjectNumbers::default(),
             comments: Vec::new(),
             recorded: Vec::new(),
+            not_valid: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@
 use crate::SqlState;
 use crate::model::view::{CodeMeaning, float_from_order, float_order, real_from_order, real_order};
 use crate::pages::bit;
+use crate::pages::owned_field::OwnedField;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, FloatBits, LogicalType, Result, TableDefinition, Unit};
 use std::ops::Range;
 
@@ -229,6 +230,19 @@ pub struct PageSchema {
     pub(crate) fixed_bytes: usize,
     /// Number of variable attributes.
     pub(crate) variables: usize,
+    /// The shape that pages name in their heads, 0 of DSM's.
+    pub(crate) shape: u32,
+    /// Where records have the attributes of the table; `None` where these are the schema's own.
+    pub(crate) sources: Option<Box<[AttributeSource]>>,
+}
+
+/// Where the records of a page have an attribute of their table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum AttributeSource {
+    /// At this place among the page's.
+    Place(usize),
+    /// Nowhere: the column came later, and all of them have this value.
+    Initial(OwnedField),
 }
 
 impl PageSchema {
@@ -259,12 +273,36 @@ impl PageSchema {
                 }
             }
         }
-        Self { table, attributes, presence, places, fixed_bytes: at, variables }
+        Self { table, attributes, presence, places, fixed_bytes: at, variables, shape: 0, sources: None }
     }
 
     /// The attributes, in order.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
+    }
+
+    /// The place that a page of this schema has for an attribute of its table; `None` where it has none.
+    pub(crate) fn place_of(&self, attribute: usize) -> Option<usize> {
+        match &self.sources {
+            None => Some(attribute),
+            Some(sources) => match sources.get(attribute)? {
+                AttributeSource::Place(place) => Some(*place),
+                AttributeSource::Initial(_) => None,
+            },
+        }
+    }
+
+    /// What the records of a page without an attribute of their table have there.
+    pub(crate) fn initial(&self, attribute: usize) -> Field<'_> {
+        match self.sources.as_ref().and_then(|sources| sources.get(attribute)) {
+            Some(AttributeSource::Initial(field)) => field.field(),
+            _ => Field::Null,
+        }
+    }
+
+    /// Whether the table has no attribute at a place of the page: its column was dropped.
+    pub(crate) fn is_dropped(&self, place: usize) -> bool {
+        self.sources.as_ref().is_some_and(|sources| !sources.contains(&AttributeSource::Place(place)))
     }
 
     /// The places of the attributes.

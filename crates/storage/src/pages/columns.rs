@@ -45,11 +45,15 @@ impl Page<Buffer> {
         }
     }
 
-    /// The view of an attribute, whose minipage was checked.
-    pub(crate) fn column_view(&self, attribute: usize, fetch: Fetch<'_>) -> Result<ColumnView> {
-        match self {
-            Self::Nsm(page) => page.column_view(attribute, fetch),
-            Self::Pax(page) => page.column_view(attribute, fetch),
+    /// The view of an attribute of the table, `own`, whose minipage was checked.
+    pub(crate) fn column_view(&self, own: &Attribute, attribute: usize, fetch: Fetch<'_>) -> Result<ColumnView> {
+        match (self, self.schema().place_of(attribute)) {
+            (Self::Nsm(page), Some(place)) => page.column_view(place, fetch),
+            (Self::Pax(page), Some(place)) => page.column_view(place, fetch),
+            (_, None) => {
+                let (rows, field) = (self.rows(), self.schema().initial(attribute));
+                gathered(own, rows, std::iter::repeat_n(field, rows), fetch)
+            }
         }
     }
 }

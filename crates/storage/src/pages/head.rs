@@ -37,7 +37,7 @@ pub(crate) struct Head {
     pub number: u64,
     /// The commit that wrote the page.
     pub written: u64,
-    /// The column of a DSM page, 0 in other layouts.
+    /// The column of a DSM page; in other layouts the shape of the page, which says which columns its records have.
     pub column: u32,
     /// Attributes: of a DSM page 2, the record id and the value.
     pub attributes: u16,
@@ -54,7 +54,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// An empty page's.
+    /// An empty page's, of NSM or PAX of the first shape.
     pub fn new(layout: HeapLayout, table: TableId, number: u64, attributes: usize) -> Self {
         Self {
             layout,
@@ -140,6 +140,11 @@ impl Head {
 /// Whether a page's head says that places of deleted records are kept.
 pub(crate) fn is_deferred(page: &[u8]) -> bool {
     page[6] == 1
+}
+
+/// The shape that the head of an NSM or PAX page names; `None` for bytes that are too few for a head.
+pub(crate) fn shape_of(page: &[u8]) -> Option<u32> {
+    page.get(32..36).map(|bytes| u32_at(bytes, 0))
 }
 
 /// Two bytes at `at`, which the caller knows to be there.

@@ -6,6 +6,7 @@
 //! | `page`, `parts` | a page of either kind; what its bytes are, part by part |
 //! | `nsm/`, `pax/` | slotted records, of which DSM's pairs are some; minipages |
 //! | `attribute`, `bit`, `owned_field` | fields of records; bit vectors of minipages; fields that outlive their page |
+//! | `shapes` | the schemas of a table's pages, which may have been made for other columns |
 //! | `load`, `run` | pages that a bulk load fills, in memory and in a file of their own |
 //! | `columns`, `field_column`, `gather/` | column views of one page and of the pages of a zone |
 //! | `bounds` | what is known of a column's values |
@@ -26,6 +27,7 @@ pub(crate) mod page;
 pub(crate) mod parts;
 pub(crate) mod pax;
 pub(crate) mod run;
+pub(crate) mod shapes;
 #[cfg(test)]
 mod tests;
 

@@ -5,6 +5,7 @@ use crate::pages::attribute::{Field, PageSchema};
 use crate::pages::field_column::FieldColumn;
 use crate::pages::head::{HEAD, Head, u16_at, u32_at};
 use crate::pages::nsm::NsmPage;
+use crate::pages::owned_field::OwnedField;
 use crate::pages::pax::PaxPage;
 use crate::{Error, Result, TableId};
 use std::ops::{Deref, Range};
@@ -67,7 +68,8 @@ impl<B: Deref<Target = [u8]>> Page<B> {
     /// What the page's head says of its place: table, column (of DSM alone) and number.
     pub(crate) fn key(&self) -> (TableId, u32, u64) {
         let head = either!(self, page => &page.head);
-        (head.table, head.column, head.number)
+        let column = if head.layout == HeapLayout::Dsm { head.column } else { PAGES };
+        (head.table, column, head.number)
     }
 
     /// Whether the slot has a record.
@@ -80,15 +82,35 @@ impl<B: Deref<Target = [u8]>> Page<B> {
         either!(self, page => page.free())
     }
 
-    /// One attribute of the record of a live slot.
+    /// One attribute of the record of a live slot, by its place among the table's.
     pub fn field(&self, slot: usize, attribute: usize) -> Field<'_> {
-        either!(self, page => page.field(slot, attribute))
+        match self.schema().place_of(attribute) {
+            Some(place) => either!(self, page => page.field(slot, place)),
+            None => self.schema().initial(attribute),
+        }
+    }
+
+    /// What the record of a live slot has of columns that were dropped.
+    pub(crate) fn dropped_fields(&self, slot: usize) -> Vec<OwnedField> {
+        let dropped = self.schema().places().filter(|place| self.schema().is_dropped(*place));
+        dropped.map(|place| either!(self, page => page.field(slot, place)).into()).collect()
+    }
+
+    /// The schema of the page.
+    pub(crate) fn schema(&self) -> &PageSchema {
+        either!(self, page => &page.schema)
     }
 }
 
+/// The attribute of the keys of NSM and PAX pages.
+const PAGES: u32 = 0;
+
 impl Page<Vec<u8>> {
-    /// Adds a record; `None` when the page has no room for it.
+    /// Adds a record; `None` when the page has no room for it: one that was made for other columns has none for any.
     pub fn insert(&mut self, fields: &[Field<'_>]) -> Result<Option<usize>> {
+        if self.schema().sources.is_some() {
+            return Ok(None);
+        }
         match self {
             Self::Nsm(page) => page.insert(fields),
             Self::Pax(page) => page.insert(fields, 0),
@@ -97,15 +119,27 @@ impl Page<Vec<u8>> {
 
     /// Adds as many of the records `rows` as fit behind those of a page without deleted ones, and returns their number.
     pub(crate) fn append_rows(&mut self, columns: &[FieldColumn], rows: Range<usize>, threshold: u8) -> Result<usize> {
+        if self.schema().sources.is_some() {
+            return Ok(0);
+        }
         match self {
             Self::Nsm(page) => page.append_rows(columns, rows),
             Self::Pax(page) => Ok(page.append(columns, rows, threshold)),
         }
     }
 
-    /// Changes attributes of a live record.
+    /// Changes attributes of a live record. It outgrows a page that has not all of them, or no NULLs where one is to be.
     pub fn update(&mut self, slot: usize, changes: &[(usize, Field<'_>)]) -> Result<Update> {
-        either!(self, page => page.update(slot, changes))
+        if self.schema().sources.is_none() {
+            return either!(self, page => page.update(slot, changes));
+        }
+        let placed = changes.iter().map(|(attribute, field)| {
+            let place = self.schema().place_of(*attribute)?;
+            let fits = *field != Field::Null || self.schema().attributes[place].nullable;
+            fits.then_some((place, *field))
+        });
+        let Some(placed) = placed.collect::<Option<Vec<_>>>() else { return Ok(Update::Outgrown) };
+        either!(self, page => page.update(slot, &placed))
     }
 
     /// Deletes a live record.
@@ -128,10 +162,11 @@ pub(crate) struct Renumbered {
     pub free: usize,
 }
 
-/// Gives a sealed page another place, (table, number), and commit. Fails when it is damaged, as its checksums tell.
+/// Gives a sealed NSM or PAX page another place, (table, number), and commit, and the shape that its columns are there. Fails when it is damaged, as its checksums tell.
 pub(crate) fn renumber(
     bytes: &mut [u8],
     (table, number, written): (TableId, u64, u64),
+    shape: u32,
     place: &dyn Fn() -> String,
 ) -> Result<Renumbered> {
     let head = Head::parse(bytes, place)?;
@@ -155,7 +190,7 @@ pub(crate) fn renumber(
             require(bytes.get(start(at)..start(at + 1)), u32_at(bytes, HEAD + 2 * attributes + 4 * at))?;
         }
     }
-    Head { table, number, written, ..head }.write(bytes);
+    Head { table, number, written, column: shape, ..head }.write(bytes);
     let checksum = crc32c::crc32c(&bytes[4..end]);
     bytes[..4].copy_from_slice(&checksum.to_le_bytes());
     Ok(Renumbered { records: head.records.into(), free: head.free.into() })

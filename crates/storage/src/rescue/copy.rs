@@ -10,9 +10,9 @@ use crate::lmdb::records::{
 };
 use crate::lmdb::verifier::salvage::{Missed, Salvage};
 use crate::lmdb::{folder, values};
-use crate::maintenance::check_pages::check_page;
+use crate::maintenance::check_pages::{check_page, schemas};
 use crate::model::table::ViewDefinition;
-use crate::pages::attribute::PageSchema;
+use crate::pages::shapes::PageSchemas;
 use crate::segment::SegmentId;
 use crate::snapshot::delete_vector::zone_of_key;
 use crate::write::load_intent::LoadIntent;
@@ -20,7 +20,6 @@ use crate::{Error, Result, TableId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Bytes of values that are written in one transaction.
 const BATCH_BYTES: usize = 4 << 20;
@@ -203,15 +202,15 @@ fn copy_values_of_tables(salvage: &Salvage, name: Name, filler: &mut Filler<'_>,
 
 /// Heap pages, long values and maps of free space.
 fn copy_pages(salvage: &Salvage, filler: &mut Filler<'_>, copied: &mut Copied) -> Result<()> {
-    let tables: HashMap<TableId, (TableRecord, Arc<PageSchema>)> = copied
+    let tables: HashMap<TableId, (TableRecord, PageSchemas)> = copied
         .tables
         .values()
         .filter(|record| record.heap.is_some())
-        .map(|record| (record.prefix(), (record.clone(), Arc::new(PageSchema::new(&record.definition)))))
+        .map(|record| (record.prefix(), (record.clone(), schemas(record))))
         .collect();
     let missed = salvage.each(Name::Heap, &mut |key, value| {
         let Some((prefix, attribute, number)) = heap_keys::parse(key) else { return Ok(()) };
-        let Some((record, schema)) = tables.get(&prefix) else {
+        let Some((record, schemas)) = tables.get(&prefix) else {
             if copied.loading != Some(prefix) {
                 copied.unknown.insert(prefix);
             }
@@ -223,7 +222,7 @@ fn copy_pages(salvage: &Salvage, filler: &mut Filler<'_>, copied: &mut Copied) -
         }
         let rows = if heap_keys::is_page(attribute) {
             let place = || values::describe_key(Name::Heap, key);
-            check_page(record, schema, attribute, number, &value, &place).ok()
+            check_page(record, schemas, attribute, number, &value, &place).ok()
         } else {
             payload(Name::Heap, key, &value).is_ok().then_some(0)
         };

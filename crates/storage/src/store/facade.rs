@@ -236,6 +236,7 @@ impl Store {
             tracing::info!("{}: removing {} files that no commit names", self.path.display(), orphans.len());
             folder::remove_files(&self.path, &orphans);
         }
+        folder::remove_unnumbered(&self.path);
         Ok(())
     }
 }

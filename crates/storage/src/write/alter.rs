@@ -34,7 +34,8 @@ impl Transaction<'_> {
                 (&known.columns, known.table, &known.referred)
                     == (&reference.columns, reference.table, &reference.referred)
             };
-            verified.contains(&reference.name) || before.definition.references.iter().any(same)
+            let is_asked = !after.not_valid.contains(&reference.name);
+            !is_asked || verified.contains(&reference.name) || before.definition.references.iter().any(same)
         };
         for reference in after.references.iter().filter(|reference| !is_known(reference)) {
             if !change.holds_without_looking(reference) {

@@ -4,6 +4,7 @@ use crate::SqlState;
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::records::TableRecord;
 use crate::model::heap_options::{HeapLayout, HeapOptions};
+use crate::model::page_shape::PageShapes;
 use crate::pages::attribute::{Attribute, AttributeForm, OverflowReference, PageSchema};
 use crate::pages::head::is_page_length;
 use crate::pages::run::PageRun;
@@ -79,6 +80,7 @@ impl Transaction<'_> {
         load_intent::remove_all(environment, &mut self.transaction, table)?;
         (heap.rows, heap.pages) = (0, 0);
         heap.columns.clear();
+        heap.shapes = PageShapes::default();
         self.store.verified.forget(table);
         self.heap.pages.clear(table);
         Ok(())
@@ -119,24 +121,4 @@ pub(crate) fn new_record(definition: &TableDefinition, options: HeapOptions) -> 
         ));
     }
     Ok(HeapRecord::new(options))
-}
-
-/// Refuses other columns for a table whose pages have those of `record`.
-pub(crate) fn require_same_pages(record: &TableRecord, after: &TableDefinition) -> Result<()> {
-    let same = |a: &TableDefinition, b: &TableDefinition| {
-        a.columns.len() == b.columns.len()
-            && a.columns.iter().zip(&b.columns).all(|(a, b)| a.id == b.id && a.nullable == b.nullable)
-            && a.keys.len() == b.keys.len()
-            && a.keys.iter().zip(&b.keys).all(|(a, b)| (&a.columns, a.primary) == (&b.columns, b.primary))
-    };
-    if same(&record.definition, after) {
-        return Ok(());
-    }
-    match record.heap {
-        None => Ok(()),
-        Some(_) => Err(Error::Unsupported(format!(
-            "table '{}' lies in heap pages, which can't get or lose columns, NOT NULL or keys without writing its records anew",
-            record.definition.name
-        ))),
-    }
 }

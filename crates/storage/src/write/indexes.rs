@@ -1,11 +1,8 @@
 //! Indexes of heap tables: made, dropped and checked. Their entries are crate::heap's.
 
 use crate::SqlState;
-use crate::lmdb::environment::Name;
-use crate::lmdb::index_entries::entry_head;
 use crate::write::transaction::Transaction;
-use crate::{ColumnId, Error, IndexDefinition, Result, TableDefinition, TableId};
-use std::ops::Bound;
+use crate::{ColumnId, Error, IndexDefinition, KeyDefinition, RecordedIndex, Result, TableDefinition, TableId};
 
 impl Transaction<'_> {
     /// Makes an index of a heap table over its records. Fails when a table of its schema has one of that name, when it lies in
@@ -56,12 +53,7 @@ impl Transaction<'_> {
             ));
         }
         let number = definition.indexes.remove(found).number;
-        let prefix = record.prefix();
-        let (first, last) = (entry_head(prefix, number), entry_head(prefix, number + 1));
-        let range = (Bound::Included(&first[..]), Bound::Excluded(&last[..]));
-        let environment = self.environment;
-        let removed = environment.values(Name::Indexes)?.delete_range(&mut self.transaction, &range);
-        removed.map_err(environment.failed("writing"))?;
+        self.remove_entries(record.prefix(), number)?;
         self.put_record(record)
     }
 }
@@ -73,19 +65,26 @@ pub(crate) fn add_key_indexes(definition: &mut TableDefinition) {
     }
 }
 
-/// Takes the indexes of keys from the definition of a table that leaves its pages. Fails when it has others.
-pub(crate) fn remove_key_indexes(definition: &mut TableDefinition) -> Result<()> {
-    if let Some(index) = definition.indexes.iter().find(|index| !index.of_constraint) {
-        return Err(Error::invalid(
-            SqlState::InvalidParameterValue,
-            format!(
-                "table '{}' has the index '{}', which only the layouts nsm, dsm and pax can have; drop it first",
-                definition.name, index.name
-            ),
-        ));
+/// Makes indexes of what was recorded of a table that goes into heap pages, and of its keys.
+pub(crate) fn into_pages(definition: &mut TableDefinition) {
+    let recorded = std::mem::take(&mut definition.recorded);
+    // A unique index was the key of its name.
+    definition.keys.retain(|key| !recorded.iter().any(|index| index.unique && index.name == key.name));
+    add_key_indexes(definition);
+    for RecordedIndex { name, columns, unique } in recorded {
+        add_index(definition, &name, columns, unique, false);
     }
-    definition.indexes.clear();
-    Ok(())
+}
+
+/// Records the indexes of a table that leaves its pages; a unique one becomes the key of its name.
+pub(crate) fn out_of_pages(definition: &mut TableDefinition) {
+    let all = std::mem::take(&mut definition.indexes);
+    for IndexDefinition { name, columns, unique, .. } in all.into_iter().filter(|index| !index.of_constraint) {
+        if unique {
+            definition.keys.push(KeyDefinition { name: name.clone(), columns: columns.clone(), primary: false });
+        }
+        definition.recorded.push(RecordedIndex { name, columns, unique });
+    }
 }
 
 /// Adds an index and returns its number: one that no other has, which one that was dropped may have had.

@@ -7,7 +7,7 @@
 //! | `change`, `update`, `delete`, `column_files` | records replaced, columns written anew, deletions |
 //! | `remove` | all records of a table removed, by the catalog alone |
 //! | `schemas`, `sequences` | schemas and views; sequences |
-//! | `rewrite` | ALTER TABLE that writes all records anew |
+//! | `reshape`, `rewrite` | ALTER TABLE that leaves heap pages as they are, or writes all records anew |
 //! | `alter`, `indexes`, `heap_tables` | ALTER TABLE over records that exist; indexes; heap tables made, changed and checked |
 //! | `keys/` | PRIMARY KEY, UNIQUE and REFERENCES |
 //! | `ranges` | columns whose values must lie within 64 bits of each other |
@@ -33,6 +33,7 @@ pub(crate) mod keys;
 pub(crate) mod load_intent;
 pub(crate) mod ranges;
 pub(crate) mod remove;
+pub(crate) mod reshape;
 pub(crate) mod rewrite;
 pub(crate) mod schemas;
 pub(crate) mod sequences;

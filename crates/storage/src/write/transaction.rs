@@ -383,12 +383,16 @@ impl<'store> Transaction<'store> {
     /// [`alter_table`](Self::alter_table) where some of what is new was found to hold already, in the state that this transaction
     /// builds on.
     pub fn alter_table_knowing(&mut self, definition: TableDefinition, verified: &CheckedRows) -> Result<()> {
-        let mut record = self.record(definition.id)?;
+        let (mut record, mut definition) = (self.record(definition.id)?, definition);
         validate(&definition)?;
         require_compatible(&record.definition, &definition, verified.not_null)?;
-        heap::require_same_pages(&record, &definition)?;
         self.require_new_constraints(&self.current(definition.id)?, &definition, &verified.constraints)?;
         self.refuse_dropped_referred_columns(&record.definition, &definition)?;
+        let fills = match record.heap {
+            Some(_) => self.reshape_pages(definition.id, &mut definition)?,
+            None => Vec::new(),
+        };
+        record = self.record(definition.id)?;
         if definition.name != record.definition.name {
             self.require_free(&definition.name)?;
             self.names_mut()?.remove(&record.definition.name);
@@ -397,6 +401,7 @@ impl<'store> Transaction<'store> {
         record.definition = definition;
         let (id, after) = (record.definition.id, record.definition.clone());
         self.put_record(record)?;
+        self.fill_relations(id, fills)?;
         self.drop_sequences_of(id, Some(&after))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
 use crate::functions::catalog::registered::parts_of;
-use crate::postgres::{CatalogNames, Definition, OWNER, Relation, format_type, schema_oid};
+use crate::postgres::{CatalogNames, Definition, OWNER, Relation, format_type};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 
@@ -92,10 +92,10 @@ fn privileges() -> Vec<CatalogFunction> {
             let schemas = names.schemas();
             match object.integer() {
                 Some(oid) => {
-                    let is_there = schemas.iter().any(|name| schema_oid(name) == oid);
+                    let is_there = schemas.iter().any(|(_, own)| *own == oid);
                     Ok(if is_there { CatalogValue::Truth(true) } else { CatalogValue::Null })
                 }
-                None if schemas.contains(&object.text()) => Ok(CatalogValue::Truth(true)),
+                None if schemas.iter().any(|(name, _)| *name == object.text()) => Ok(CatalogValue::Truth(true)),
                 None => {
                     let text = format!("schema '{}' does not exist", object.text());
                     Err(Error::invalid(SqlState::UndefinedSchema, text))
@@ -155,7 +155,15 @@ fn definitions() -> Vec<CatalogFunction> {
         .with_nulls(),
         CatalogFunction::new("pg_get_expr", 2..=3, Gives::Text, |own, _| Ok(CatalogValue::Text(own[0].text()))),
         CatalogFunction::new("pg_get_constraintdef", 1..=2, Gives::Text, |own, names| {
-            Ok(own[0].integer().and_then(|oid| names.definition(Definition::Constraint, oid)).into())
+            let text = own[0].integer().and_then(|oid| names.definition(Definition::Constraint, oid));
+            // Written for people, a condition stands in one pair of parentheses.
+            let is_pretty = own.get(1) == Some(&CatalogValue::Truth(true));
+            let short = |text: &str| {
+                let condition = text.strip_prefix("CHECK ((").filter(|_| is_pretty)?;
+                let (condition, behind) = condition.rsplit_once("))")?;
+                Some(format!("CHECK ({condition}){behind}"))
+            };
+            Ok(text.map(|text| short(&text).unwrap_or(text)).into())
         }),
         CatalogFunction::new("pg_get_indexdef", 1..=3, Gives::Text, |own, names| {
             let Some(oid) = own[0].integer() else { return Ok(CatalogValue::Null) };
@@ -223,11 +231,18 @@ fn definitions() -> Vec<CatalogFunction> {
     all
 }
 
-/// There are no comments.
+/// What COMMENT ON says. Nothing that databases share has a comment.
 fn comments() -> Vec<CatalogFunction> {
-    let null = |(name, arguments)| CatalogFunction::new(name, arguments, Gives::Text, |_, _| Ok(CatalogValue::Null));
-    [("obj_description", 1..=2), ("col_description", 2..=2), ("shobj_description", 2..=2)]
-        .into_iter()
-        .map(null)
-        .collect()
+    vec![
+        CatalogFunction::new("obj_description", 1..=2, Gives::Text, |own, names| {
+            let class = own.get(1).map(CatalogValue::text);
+            Ok(own[0].integer().and_then(|oid| names.comment(class.as_deref(), oid, 0)).into())
+        }),
+        CatalogFunction::new("col_description", 2..=2, Gives::Text, |own, names| {
+            let column = own[1].integer().filter(|number| *number > 0);
+            let (Some(oid), Some(column)) = (own[0].integer(), column) else { return Ok(CatalogValue::Null) };
+            Ok(names.comment(Some("pg_class"), oid, column).into())
+        }),
+        CatalogFunction::new("shobj_description", 2..=2, Gives::Text, |_, _| Ok(CatalogValue::Null)),
+    ]
 }

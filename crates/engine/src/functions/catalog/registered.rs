@@ -2,7 +2,7 @@
 
 use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
 use crate::functions::quoting::quoted;
-use crate::postgres::{CatalogNames, OWNER, format_type, hashed, schema_oid, type_of_name, type_of_oid};
+use crate::postgres::{CatalogNames, OWNER, format_type, hashed, type_of_name, type_of_oid};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 
@@ -58,7 +58,7 @@ fn known(kind: &str, value: &CatalogValue, names: &dyn CatalogNames) -> Result<O
     };
     Ok(match kind {
         "regclass" => names.relation(schema, name).map(|relation| relation.oid),
-        "regnamespace" => names.schemas().contains(name).then(|| schema_oid(name)),
+        "regnamespace" => names.schemas().into_iter().find(|(own, _)| own == name).map(|(_, oid)| oid),
         "regrole" => (*name == names.user()).then_some(OWNER),
         _ => {
             let is_there = schema.is_none_or(|schema| schema == "pg_catalog") && names.has_function(name);
@@ -114,7 +114,7 @@ fn name_of(kind: &str, oid: i64, names: &dyn CatalogNames) -> Option<String> {
             false => format!("{}.{}", quoted(&own.schema), quoted(&own.name)),
         }),
         "regtype" => type_of_oid(oid).map(|_| format_type(oid, None)),
-        "regnamespace" => names.schemas().into_iter().find(|name| schema_oid(name) == oid).map(|name| quoted(&name)),
+        "regnamespace" => names.schemas().into_iter().find(|(_, own)| *own == oid).map(|(name, _)| quoted(&name)),
         "regrole" => (oid == OWNER).then(|| quoted(&names.user())),
         _ => names.function_of(oid),
     }

@@ -1,8 +1,8 @@
 //! Constraints and indexes as the SQL that makes them.
 
 use crate::functions::quoted;
-use crate::postgres::{Relation, hashed};
-use crate::session::pg_catalog::relations::{Index, ListedRelations};
+use crate::postgres::{Relation, numbered_oid};
+use crate::session::pg_catalog::relations::{Index, ListedRelations, TEMPORARY};
 use gingham_storage::{ColumnId, TableDefinition};
 
 /// A constraint of a table.
@@ -21,15 +21,20 @@ pub(super) struct Constraint<'a> {
 /// The constraints of a table.
 pub(super) fn constraints<'a>(relation: &Relation, definition: &'a TableDefinition) -> Vec<Constraint<'a>> {
     let of = |name: &'a str, kind: &'static str, columns: Vec<ColumnId>| Constraint {
-        oid: hashed("constraint", &format!("{}.{name}", relation.oid)),
+        oid: numbered_oid(
+            relation.schema == TEMPORARY,
+            definition.numbers.constraints.get(name).copied(),
+            ("constraint", &format!("{}.{name}", relation.oid)),
+        ),
         name,
         kind,
         columns,
         referred: None,
         condition: None,
     };
-    let keys =
-        definition.keys.iter().map(|key| of(&key.name, if key.primary { "p" } else { "u" }, key.columns.clone()));
+    // The key of an index that was made as such is no constraint.
+    let own_keys = definition.keys.iter().filter(|key| !definition.is_of_index(&key.name));
+    let keys = own_keys.map(|key| of(&key.name, if key.primary { "p" } else { "u" }, key.columns.clone()));
     let checks = definition
         .checks
         .iter()
@@ -49,7 +54,8 @@ pub(super) fn constraint_text(
     own: &Constraint<'_>,
 ) -> String {
     let columns = names(definition, &own.columns);
-    match (own.kind, &own.referred) {
+    let is_valid = !definition.not_valid.iter().any(|name| name == own.name);
+    let text = match (own.kind, &own.referred) {
         ("p", _) => format!("PRIMARY KEY ({columns})"),
         ("u", _) => format!("UNIQUE ({columns})"),
         ("c", _) => format!("CHECK (({}))", own.condition.unwrap_or_default()),
@@ -64,7 +70,8 @@ pub(super) fn constraint_text(
             None => format!("FOREIGN KEY ({columns})"),
         },
         (_, None) => String::new(),
-    }
+    };
+    if is_valid { text } else { format!("{text} NOT VALID") }
 }
 
 /// An index as CREATE INDEX has it.

@@ -5,17 +5,21 @@
 //! |---|---|
 //! | `relations` | tables, views and indexes with their OIDs |
 //! | `names` | the catalog as functions see it |
+//! | `comments` | what COMMENT ON says |
+//! | `sequences` | sequences, and what depends on what |
 //! | `definitions` | constraints and indexes as SQL |
 //! | `rows` | tables as they are filled: columns by `columns.txt`, each row by the columns that it has |
 //! | `objects` | schemas, relations, columns, constraints |
 //! | `others` | types, functions, roles, settings |
 
+mod comments;
 mod definitions;
 mod names;
 mod objects;
 mod others;
 mod relations;
 mod rows;
+mod sequences;
 
 pub(super) use names::StatementNames;
 pub(super) use relations::Seen;
@@ -47,6 +51,10 @@ pub(super) async fn table(name: &str, seen: &Seen) -> Result<Option<Arc<dyn Tabl
         "pg_views" => objects::views(&relations, &mut rows),
         "pg_indexes" => objects::index_list(&relations, &mut rows),
         "pg_stat_user_tables" | "pg_stat_all_tables" => objects::statistics(&relations, &mut rows),
+        "pg_description" => comments::descriptions(&relations, &mut rows),
+        "pg_sequence" => sequences::definitions(&relations, &mut rows),
+        "pg_sequences" => sequences::states(seen, &relations, &mut rows),
+        "pg_depend" => sequences::dependencies(&relations, &mut rows),
         "pg_type" => others::types(&mut rows),
         "pg_proc" => others::functions(seen, &mut rows),
         "pg_am" => others::access_methods(&mut rows),
@@ -56,7 +64,7 @@ pub(super) async fn table(name: &str, seen: &Seen) -> Result<Option<Arc<dyn Tabl
         "pg_settings" => others::settings(seen, &mut rows),
         "pg_tablespace" => others::tablespaces(&mut rows),
         "pg_language" => others::languages(&mut rows),
-        // There are no comments, triggers, rules, policies, partitions, extensions and the like.
+        // There are no triggers, rules, policies, partitions, extensions and the like.
         _ => {}
     }
     let batch = rows.batch()?;

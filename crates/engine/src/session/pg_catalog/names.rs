@@ -5,7 +5,9 @@ use crate::functions::started;
 use crate::postgres::{AdvisoryRequest, CatalogNames, Definition, MeasuredSize, Relation, hashed};
 use crate::session::CancelToken;
 use crate::session::advisory_locks::HeldLocks;
+use crate::session::pg_catalog::comments::{Described, described};
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
+use crate::session::pg_catalog::objects::SEQUENCE_COLUMNS;
 use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen};
 use crate::session::pg_catalog::rows;
 use crate::session::state::CATALOG;
@@ -23,6 +25,8 @@ pub(in crate::session) struct StatementNames {
     cancel: CancelToken,
     /// Listed when it is asked for first.
     relations: OnceLock<ListedRelations>,
+    /// Comments, looked for when one is asked for first.
+    comments: OnceLock<Vec<Described>>,
     /// Whether a function asks.
     is_needed: AtomicBool,
     /// Advisory locks of a statement that is a transaction of its own.
@@ -44,6 +48,7 @@ impl StatementNames {
             seen,
             cancel: cancel.clone(),
             relations: OnceLock::new(),
+            comments: OnceLock::new(),
             is_needed: AtomicBool::new(false),
             locks: HeldLocks::default(),
         })
@@ -85,6 +90,7 @@ impl CatalogNames for StatementNames {
                 columns.map(|column| column.name.clone()).collect()
             }
             Some((_, RelationSource::View(view))) => view.columns.clone(),
+            Some((_, RelationSource::Sequence(_))) => SEQUENCE_COLUMNS.map(|(name, _)| name.to_owned()).to_vec(),
             Some((relation, RelationSource::Other)) => {
                 let columns = rows::columns_of(&relation.name).unwrap_or_default();
                 columns.into_iter().map(|(name, _)| name.to_owned()).collect()
@@ -93,7 +99,7 @@ impl CatalogNames for StatementNames {
         }
     }
 
-    fn schemas(&self) -> Vec<String> {
+    fn schemas(&self) -> Vec<(String, i64)> {
         self.relations().schemas.clone()
     }
 
@@ -131,6 +137,12 @@ impl CatalogNames for StatementNames {
                 _ => None,
             },
         }
+    }
+
+    fn comment(&self, class: Option<&str>, oid: i64, column: i64) -> Option<String> {
+        let comments = self.comments.get_or_init(|| described(self.relations()));
+        let mut own = comments.iter().filter(|own| (own.object, own.column) == (oid, column));
+        own.find(|own| class.is_none_or(|class| class == own.class)).map(|own| own.text.clone())
     }
 
     fn bytes(&self, oid: Option<i64>, of: MeasuredSize) -> Option<i64> {

@@ -1,11 +1,12 @@
 //! Schemas, relations, columns and constraints as tables of the schema.
 
-use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, schema_oid, type_of_oid};
+use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, type_of_oid};
 use crate::session::pg_catalog::definitions::{constraints, index_text, numbers};
 use crate::session::pg_catalog::names::{USER, bytes_of};
 use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen, TEMPORARY};
 use crate::session::pg_catalog::rows::{Cell, Rows, columns_of};
 use crate::session::system_tables;
+use gingham_storage::{ColumnDefinition, Generation, TableDefinition};
 
 /// The access method of tables, and that of indexes.
 pub(super) const HEAP: i64 = 2;
@@ -15,8 +16,8 @@ pub(super) const BTREE: i64 = 403;
 pub(super) const COLLATION: i64 = 100;
 
 pub(super) fn namespaces(relations: &ListedRelations, rows: &mut Rows) {
-    for name in &relations.schemas {
-        rows.push([("oid", schema_oid(name).into()), ("nspname", name.as_str().into()), ("nspowner", OWNER.into())]);
+    for (name, oid) in &relations.schemas {
+        rows.push([("oid", (*oid).into()), ("nspname", name.as_str().into()), ("nspowner", OWNER.into())]);
     }
 }
 
@@ -28,21 +29,23 @@ pub(super) fn classes(relations: &ListedRelations, rows: &mut Rows) {
                 definition.checks.len(),
                 snapshot.as_ref().map_or(-1, |table| i64::try_from(table.rows()).unwrap_or(i64::MAX)),
                 snapshot.as_ref().map_or(0, |table| bytes_of(table)),
-                !definition.keys.is_empty() || !definition.indexes.is_empty(),
+                has_indexes(definition),
             ),
             RelationSource::Index(index) => (index.columns.len(), 0, 0, 0, false),
             RelationSource::View(view) => (view.columns.len(), 0, 0, 0, false),
+            // PostgreSQL keeps a page with a row of each.
+            RelationSource::Sequence(_) => (SEQUENCE_COLUMNS.len(), 0, 1, 8192, false),
             RelationSource::Other => (columns_of(&relation.name).map_or(0, |own| own.len()), 0, -1, 0, false),
         };
         let method = match relation.kind {
             RelationKind::Table => HEAP,
             RelationKind::Index => BTREE,
-            RelationKind::View => 0,
+            RelationKind::View | RelationKind::Sequence => 0,
         };
         rows.push([
             ("oid", relation.oid.into()),
             ("relname", relation.name.as_str().into()),
-            ("relnamespace", schema_oid(&relation.schema).into()),
+            ("relnamespace", relations.schema_oid(&relation.schema).into()),
             ("relowner", OWNER.into()),
             ("relam", method.into()),
             ("relfilenode", relation.oid.into()),
@@ -59,6 +62,13 @@ pub(super) fn classes(relations: &ListedRelations, rows: &mut Rows) {
     }
 }
 
+/// The columns of a sequence, with their types' numbers.
+pub(super) const SEQUENCE_COLUMNS: [(&str, i64); 3] = [("last_value", 20), ("log_cnt", 20), ("is_called", 16)];
+
+fn has_indexes(definition: &TableDefinition) -> bool {
+    !(definition.keys.is_empty() && definition.indexes.is_empty() && definition.recorded.is_empty())
+}
+
 /// A column of a relation.
 struct Attribute<'a> {
     relation: i64,
@@ -68,12 +78,19 @@ struct Attribute<'a> {
     modifier: i64,
     is_nullable: bool,
     has_default: bool,
+    generation: Option<&'a Generation>,
 }
 
 fn attribute(rows: &mut Rows, own: &Attribute<'_>) {
     let known = type_of_oid(own.oid);
     let length = known.map_or(-1, |(known, is_array)| if is_array { -1 } else { known.length });
     let is_text = known.is_some_and(|(known, _)| known.category == "S");
+    let (identity, generated) = match own.generation {
+        None => ("", ""),
+        Some(Generation::Identity { always: true, .. }) => ("a", ""),
+        Some(Generation::Identity { always: false, .. }) => ("d", ""),
+        Some(Generation::Stored(_)) => ("", "s"),
+    };
     rows.push([
         ("attrelid", own.relation.into()),
         ("attname", own.name.into()),
@@ -90,11 +107,35 @@ fn attribute(rows: &mut Rows, own: &Attribute<'_>) {
         ("attcompression", "".into()),
         ("attnotnull", (!own.is_nullable).into()),
         ("atthasdef", own.has_default.into()),
-        ("attidentity", "".into()),
-        ("attgenerated", "".into()),
+        ("attidentity", identity.into()),
+        ("attgenerated", generated.into()),
         ("attislocal", true.into()),
         ("attcollation", if is_text { COLLATION } else { 0 }.into()),
     ]);
+}
+
+/// A column that has no default.
+fn plain(
+    rows: &mut Rows,
+    (relation, number, name): (i64, usize, &str),
+    (oid, modifier): (i64, i64),
+    is_nullable: bool,
+) {
+    let (has_default, generation) = (false, None);
+    attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default, generation });
+}
+
+/// The text of a column's DEFAULT, or that of the expression that it is generated by.
+pub(super) fn default_of(column: &ColumnDefinition) -> Option<&str> {
+    match &column.generation {
+        Some(Generation::Stored(text)) => Some(text),
+        _ => column.default.as_deref(),
+    }
+}
+
+/// The number of a column's DEFAULT.
+pub(super) fn default_oid(relation: &Relation, column: &ColumnDefinition) -> i64 {
+    hashed("default", &format!("{}.{}", relation.oid, column.id))
 }
 
 pub(super) async fn attributes(seen: &Seen, relations: &ListedRelations, rows: &mut Rows) {
@@ -103,9 +144,10 @@ pub(super) async fn attributes(seen: &Seen, relations: &ListedRelations, rows: &
             RelationSource::Table { definition, .. } => {
                 for (number, column) in (1..).zip(&definition.columns) {
                     let (oid, modifier) = of_column(&column.logical_type);
-                    let (is_nullable, has_default) = (column.nullable, column.default.is_some());
-                    let (relation, name) = (relation.oid, column.name.as_str());
-                    attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
+                    let (is_nullable, has_default) = (column.nullable, default_of(column).is_some());
+                    let (relation, name, generation) = (relation.oid, column.name.as_str(), column.generation.as_ref());
+                    let own = Attribute { relation, number, name, oid, modifier, is_nullable, has_default, generation };
+                    attribute(rows, &own);
                 }
             }
             RelationSource::Index(index) => {
@@ -113,8 +155,12 @@ pub(super) async fn attributes(seen: &Seen, relations: &ListedRelations, rows: &
                 for (number, column) in (1..).zip(columns) {
                     let (oid, modifier) = of_column(&column.logical_type);
                     let (relation, name) = (relation.oid, column.name.as_str());
-                    let (is_nullable, has_default) = (true, false);
-                    attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
+                    plain(rows, (relation, number, name), (oid, modifier), true);
+                }
+            }
+            RelationSource::Sequence(_) => {
+                for (number, (name, oid)) in (1..).zip(SEQUENCE_COLUMNS) {
+                    plain(rows, (relation.oid, number, name), (oid, -1), false);
                 }
             }
             RelationSource::View(_) => provided(seen, relation, rows).await,
@@ -124,8 +170,7 @@ pub(super) async fn attributes(seen: &Seen, relations: &ListedRelations, rows: &
                     let Ok(batch) = own.batch() else { continue };
                     for (number, field) in (1..).zip(batch.schema().fields()) {
                         let (relation, name, oid) = (relation.oid, field.name().as_str(), of_arrow(field.data_type()));
-                        let (modifier, is_nullable, has_default) = (-1, true, false);
-                        attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
+                        plain(rows, (relation, number, name), (oid, -1), true);
                     }
                 }
                 None if system_tables::NAMES.contains(&relation.name.as_str()) => {}
@@ -141,26 +186,26 @@ async fn provided(seen: &Seen, relation: &Relation, rows: &mut Rows) {
     let Some(provider) = seen.provider(schema, &relation.name).await else { return };
     for (number, field) in (1..).zip(provider.schema().fields()) {
         let (relation, name, oid) = (relation.oid, field.name().as_str(), of_arrow(field.data_type()));
-        let (modifier, is_nullable, has_default) = (-1, field.is_nullable(), false);
-        attribute(rows, &Attribute { relation, number, name, oid, modifier, is_nullable, has_default });
+        plain(rows, (relation, number, name), (oid, -1), field.is_nullable());
     }
 }
 
 pub(super) fn defaults(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, definition) in relations.tables() {
         for (number, column) in (1..).zip(&definition.columns) {
-            let Some(default) = &column.default else { continue };
+            let Some(default) = default_of(column) else { continue };
             rows.push([
-                ("oid", hashed("default", &format!("{}.{}", relation.oid, column.id)).into()),
+                ("oid", default_oid(relation, column).into()),
                 ("adrelid", relation.oid.into()),
                 ("adnum", Cell::Number(number)),
-                ("adbin", default.as_str().into()),
+                ("adbin", default.into()),
             ]);
         }
     }
 }
 
-fn index_of(relations: &ListedRelations, relation: &Relation, name: &str) -> i64 {
+/// The number of a table's index of that name; 0 where it has none.
+pub(super) fn index_of(relations: &ListedRelations, relation: &Relation, name: &str) -> i64 {
     let index = relations.all.iter().find(|(known, kind)| {
         known.name == name && matches!(kind, RelationSource::Index(index) if index.table == relation.oid)
     });
@@ -180,9 +225,9 @@ pub(super) fn constraint_list(relations: &ListedRelations, rows: &mut Rows) {
             rows.push([
                 ("oid", own.oid.into()),
                 ("conname", own.name.into()),
-                ("connamespace", schema_oid(&relation.schema).into()),
+                ("connamespace", relations.schema_oid(&relation.schema).into()),
                 ("contype", own.kind.into()),
-                ("convalidated", true.into()),
+                ("convalidated", (!definition.not_valid.iter().any(|name| name == own.name)).into()),
                 ("conrelid", relation.oid.into()),
                 ("conindid", index_of(relations, relation, own.name).into()),
                 ("confrelid", referred.as_ref().map_or(0, |(oid, _)| *oid).into()),
@@ -228,7 +273,7 @@ pub(super) fn tables(relations: &ListedRelations, rows: &mut Rows) {
         if relation.kind != RelationKind::Table {
             continue;
         }
-        let has_indexes = matches!(kind, RelationSource::Table { definition, .. } if !definition.keys.is_empty() || !definition.indexes.is_empty());
+        let has_indexes = matches!(kind, RelationSource::Table { definition, .. } if has_indexes(definition));
         rows.push([
             ("schemaname", relation.schema.as_str().into()),
             ("tablename", relation.name.as_str().into()),

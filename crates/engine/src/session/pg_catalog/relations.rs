@@ -1,16 +1,16 @@
-//! Tables, views and indexes that a statement sees, with the OIDs that clients know them by.
+//! Tables, views, indexes and sequences that a statement sees, with the OIDs that clients know them by.
 
 use crate::files::file_functions;
 use crate::functions::is_internal;
-use crate::postgres::{Relation, RelationKind, hashed, system_table_oid, table_oid, temporary_table_oid};
+use crate::postgres::{Relation, RelationKind, hashed, numbered_oid, schema_oid, system_table_oid};
 use crate::session::pg_catalog::rows;
 use crate::session::state::BARE_NAMES;
 use crate::session::{Session, system_tables};
 use crate::temporal::{AT_TIME_ZONE, TIME_OF, TO_INTERVAL};
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
-use gingham_storage::model::ViewDefinition;
+use gingham_storage::model::{Labels, ViewDefinition};
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
-use gingham_storage::{ColumnId, DEFAULT_SCHEMA, TableDefinition};
+use gingham_storage::{ColumnId, DEFAULT_SCHEMA, SequenceRecord, TableDefinition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,6 +39,7 @@ pub(super) enum RelationSource {
     },
     View(Arc<ViewDefinition>),
     Index(Index),
+    Sequence(Arc<SequenceRecord>),
     /// A table of PostgreSQL's catalog, of ours, of information_schema, or an external one.
     Other,
 }
@@ -46,14 +47,18 @@ pub(super) enum RelationSource {
 /// All relations, the ones found first standing before those of the same name.
 pub(super) struct ListedRelations {
     pub(super) all: Vec<(Relation, RelationSource)>,
-    pub(super) schemas: Vec<String>,
+    /// The schemas with their numbers.
+    pub(super) schemas: Vec<(String, i64)>,
+    /// What is said of schemas and views.
+    pub(super) labels: Vec<Arc<Labels>>,
 }
 
 impl ListedRelations {
     /// Those that a statement sees.
     pub(super) fn of(seen: &Seen) -> Self {
-        let mut own = Self { all: Vec::new(), schemas: Vec::new() };
+        let mut own = Self { all: Vec::new(), schemas: Vec::new(), labels: vec![Arc::clone(&seen.database.labels)] };
         if let Some(temporary) = &seen.temporary {
+            own.labels.push(Arc::clone(&temporary.labels));
             own.add(temporary, true, &|_| true, true);
         }
         for name in seen.external_names() {
@@ -87,11 +92,11 @@ impl ListedRelations {
         });
         own.all.extend(catalog.chain(ours).chain(standard).map(|relation| (relation, RelationSource::Other)));
         let kept = seen.database.schemas.iter().map(String::as_str);
-        own.schemas = [rows::SCHEMA, DEFAULT_SCHEMA, *schema].map(str::to_owned).to_vec();
-        own.schemas.extend(kept.filter(|name| *name != DEFAULT_SCHEMA).map(str::to_owned));
-        if seen.temporary.is_some() {
-            own.schemas.push(TEMPORARY.to_owned());
-        }
+        let names =
+            [rows::SCHEMA, DEFAULT_SCHEMA, *schema].into_iter().chain(kept.filter(|name| *name != DEFAULT_SCHEMA));
+        let names = names.chain(seen.temporary.is_some().then_some(TEMPORARY));
+        let number = |name: &str| seen.database.labels.schemas.get(name).map_or(0, |label| label.number);
+        own.schemas = names.map(|name| (name.to_owned(), schema_oid(name, number(name)))).collect();
         own
     }
 
@@ -100,9 +105,8 @@ impl ListedRelations {
     fn add(&mut self, snapshot: &Snapshot, is_temporary: bool, wanted: &dyn Fn(&str) -> bool, is_visible: bool) {
         let shown = |schema: &str| if is_temporary { TEMPORARY.to_owned() } else { schema.to_owned() };
         for (name, definition) in snapshot.definitions().filter(|(name, _)| wanted(&name.schema)) {
-            let number = if is_temporary { temporary_table_oid } else { table_oid };
             let relation = Relation {
-                oid: number(definition.id),
+                oid: numbered_oid(is_temporary, Some(definition.id), ("table", &name.table)),
                 schema: shown(&name.schema),
                 name: name.table.clone(),
                 kind: RelationKind::Table,
@@ -114,7 +118,11 @@ impl ListedRelations {
             self.all.push((relation, RelationSource::Table { definition: Arc::clone(definition), snapshot }));
             for index in indexes {
                 let relation = Relation {
-                    oid: hashed("index", &format!("{}.{}", index.table, index.name)),
+                    oid: numbered_oid(
+                        is_temporary,
+                        definition.numbers.indexes.get(&index.name).copied(),
+                        ("index", &format!("{}.{}", index.table, index.name)),
+                    ),
                     schema: schema.clone(),
                     name: index.name.clone(),
                     kind: RelationKind::Index,
@@ -125,9 +133,10 @@ impl ListedRelations {
         }
         for (name, view) in snapshot.views.iter().filter(|(name, _)| wanted(&name.schema)) {
             let relation = Relation {
-                oid: hashed(
-                    if is_temporary { "temporary view" } else { "view" },
-                    &format!("{}.{}", name.schema, name.table),
+                oid: numbered_oid(
+                    is_temporary,
+                    snapshot.labels.views.get(name).map(|label| label.number),
+                    ("view", &format!("{}.{}", name.schema, name.table)),
                 ),
                 schema: shown(&name.schema),
                 name: name.table.clone(),
@@ -136,10 +145,25 @@ impl ListedRelations {
             };
             self.all.push((relation, RelationSource::View(Arc::clone(view))));
         }
+        for (name, record) in snapshot.sequences.iter().filter(|(name, _)| wanted(&name.schema)) {
+            let relation = Relation {
+                oid: numbered_oid(is_temporary, Some(record.definition.number), ("sequence", &name.table)),
+                schema: shown(&name.schema),
+                name: name.table.clone(),
+                kind: RelationKind::Sequence,
+                is_visible: is_visible && !self.has_visible(&name.table),
+            };
+            self.all.push((relation, RelationSource::Sequence(Arc::clone(record))));
+        }
     }
 
     fn has_visible(&self, name: &str) -> bool {
         self.all.iter().any(|(known, _)| known.is_visible && known.name == name)
+    }
+
+    /// The number of a schema; 0 of one that is not there.
+    pub(super) fn schema_oid(&self, name: &str) -> i64 {
+        self.schemas.iter().find(|(known, _)| known == name).map_or(0, |(_, oid)| *oid)
     }
 
     /// The relation of a number.
@@ -162,6 +186,14 @@ impl ListedRelations {
         })
     }
 
+    /// The table and the column that a sequence goes with, by its numbers, and whether that is an identity column.
+    pub(super) fn owner(&self, sequence: &Relation, record: &SequenceRecord) -> Option<(&Relation, i64, bool)> {
+        let owner = record.definition.owner?;
+        let (table, definition) = self.referred(owner.table, sequence)?;
+        let at = definition.columns.iter().position(|column| column.id == owner.column)?;
+        Some((table, at as i64 + 1, owner.identity))
+    }
+
     /// The table of the catalog's number beside another one, which it has a key to.
     pub(super) fn referred(&self, id: u64, by: &Relation) -> Option<(&Relation, &Arc<TableDefinition>)> {
         let is_temporary = by.schema == TEMPORARY;
@@ -181,7 +213,15 @@ fn indexes(definition: &Arc<TableDefinition>, table: i64) -> Vec<Index> {
         is_primary: of_key(&index.name).is_some_and(|key| key.primary),
         definition: Arc::clone(definition),
     });
-    let mut all: Vec<Index> = kept.collect();
+    let recorded = definition.recorded.iter().map(|index| Index {
+        name: index.name.clone(),
+        table,
+        columns: index.columns.clone(),
+        is_unique: index.unique,
+        is_primary: false,
+        definition: Arc::clone(definition),
+    });
+    let mut all: Vec<Index> = kept.chain(recorded).collect();
     for key in &definition.keys {
         if !all.iter().any(|index| index.name == key.name) {
             all.push(Index {

@@ -1,6 +1,6 @@
 //! ALTER TABLE. Most changes are to the definition alone: a column that is added gives the records before it one value, which must
-//! satisfy its constraints, and segments know columns by number. What changes the records is in `rewrite`: another type, values that
-//! differ from record to record, and whatever changes the columns of a table in heap pages.
+//! satisfy its constraints, and segments and heap pages know which columns they have. What changes the records is in `rewrite`: another
+//! type, values that differ from record to record, and a new key of a table in heap pages, which has an index.
 
 use crate::session::{Outcome, Severity, StatementContext, TargetTable, did_you_mean};
 use crate::sql::dialect::Gingham;
@@ -18,7 +18,8 @@ use datafusion::sql::sqlparser::ast::{
     AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Ident, RenameTableNameKind,
 };
 use datafusion::sql::sqlparser::parser::Parser;
-use gingham_storage::snapshot::Snapshot;
+use gingham_storage::model::MOST_SHAPES;
+use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::{ColumnId, Generation, SqlState, TableDefinition, TableName};
 use std::sync::Arc;
 
@@ -31,10 +32,14 @@ pub(crate) struct Change {
     pub(crate) after: TableDefinition,
     /// Whether it lies in heap pages.
     pub(crate) in_pages: bool,
+    /// Whether its pages may be of one shape more.
+    takes_shapes: bool,
     /// The records are written anew, each column by an expression over the table as it was where there is one.
     pub(crate) rewrite: Option<Rewrite>,
     /// Sequences of columns that are made.
     pub(crate) sequences: Vec<ColumnSequence>,
+    /// Sequences of identity columns whose types change, and the bits of their integers then.
+    pub(crate) retyped: Vec<(u64, u8)>,
     /// What the statement says when it is done.
     pub(crate) said: Vec<String>,
     /// Views and constraints of other tables that go with what is dropped.
@@ -42,13 +47,16 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    fn of(definition: &TableDefinition) -> Self {
+    fn of(table: &TableSnapshot) -> Self {
+        let definition = &table.definition;
         Self {
-            before: definition.clone(),
-            after: definition.clone(),
+            before: TableDefinition::clone(definition),
+            after: TableDefinition::clone(definition),
             in_pages: definition.design.heap.is_some(),
+            takes_shapes: table.heap.as_ref().is_none_or(|heap| heap.shapes.older.len() < MOST_SHAPES),
             rewrite: None,
             sequences: Vec::new(),
+            retyped: Vec::new(),
             said: Vec::new(),
             dependents: cascade::Dependents::default(),
         }
@@ -64,7 +72,15 @@ impl Change {
         self.rewrite.get_or_insert_default()
     }
 
-    /// Has the records of heap pages written anew, which have the columns of their table, and NULLs where it has.
+    /// Has heap pages stay as they are beside new ones that have other columns, or NULLs elsewhere; the records are written anew where these
+    /// are of too many shapes.
+    pub(crate) fn reshapes_pages(&mut self) {
+        if !self.takes_shapes {
+            self.rewrites_pages();
+        }
+    }
+
+    /// Has the records of heap pages written anew.
     pub(crate) fn rewrites_pages(&mut self) {
         if self.in_pages {
             self.rewrites();
@@ -122,7 +138,7 @@ pub(crate) fn plan(
     operations: &[AlterTableOperation],
 ) -> Result<Change> {
     let scope = ConstraintScope { context, snapshot };
-    let mut change = Change::of(&target.table.definition);
+    let mut change = Change::of(&target.table);
     for operation in operations {
         apply(&scope, &mut change, operation)?;
     }
@@ -142,7 +158,7 @@ async fn apply_alone(
         let table = base.table(&name)?.ok_or_else(|| own.unknown_table(&name))?;
         let table = Arc::clone(table);
         let scope = ConstraintScope { context: &own, snapshot: base };
-        let mut change = Change::of(&table.definition);
+        let mut change = Change::of(&table);
         for operation in &operations {
             apply(&scope, &mut change, operation)?;
         }
@@ -163,10 +179,7 @@ fn refuse(operation: &AlterTableOperation) -> Result<()> {
         Op::AddColumn { column_position: None, .. } | Op::RenameColumn { .. } | Op::AlterColumn { .. } => Ok(()),
         Op::RenameTable { table_name: RenameTableNameKind::To(_) } => Ok(()),
         Op::DropColumn { .. } | Op::DropConstraint { .. } | Op::RenameConstraint { .. } => Ok(()),
-        Op::AddConstraint { not_valid: false, .. } => Ok(()),
-        Op::AddConstraint { not_valid: true, .. } => {
-            not_yet("ADD CONSTRAINT … NOT VALID; without NOT VALID the records that exist are checked")
-        }
+        Op::AddConstraint { .. } => Ok(()),
         Op::ValidateConstraint { .. } => Ok(()),
         Op::AddColumn { .. } => not_yet("ADD COLUMN with a position"),
         Op::SetOptionsParens { .. } | Op::SetTblProperties { .. } => not_yet("SET (…) behind another change"),
@@ -194,7 +207,7 @@ fn apply(scope: &ConstraintScope<'_>, change: &mut Change, operation: &AlterTabl
                 }
                 let cascade = *drop_behavior == Some(DropBehavior::Cascade);
                 alter_column::drop_column(scope.snapshot, change, &name, cascade)?;
-                change.rewrites_pages();
+                change.reshapes_pages();
             }
             Ok(())
         }
@@ -207,7 +220,9 @@ fn apply(scope: &ConstraintScope<'_>, change: &mut Change, operation: &AlterTabl
             rename_table(scope, &mut change.after, &to, name.0.len() == 1)
         }
         AlterTableOperation::AlterColumn { column_name: name, op } => alter_column::alter(scope, change, name, op),
-        AlterTableOperation::AddConstraint { constraint, .. } => alter_constraint::add(scope, change, constraint),
+        AlterTableOperation::AddConstraint { constraint, not_valid } => {
+            alter_constraint::add(scope, change, constraint, *not_valid)
+        }
         AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } => {
             let cascade = *drop_behavior == Some(DropBehavior::Cascade);
             alter_constraint::drop_constraint(scope.snapshot, change, &fold(name), *if_exists, cascade)
@@ -215,8 +230,7 @@ fn apply(scope: &ConstraintScope<'_>, change: &mut Change, operation: &AlterTabl
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
             alter_constraint::rename(scope.snapshot, change, &fold(old_name), &fold(new_name))
         }
-        // All that there are were checked when they were added.
-        AlterTableOperation::ValidateConstraint { name } => alter_constraint::require(&change.after, &fold(name)),
+        AlterTableOperation::ValidateConstraint { name } => alter_constraint::validate(change, &fold(name)),
         other => Err(unsupported(format!("ALTER TABLE … {other}"))),
     }
 }
@@ -231,7 +245,7 @@ fn add(scope: &ConstraintScope<'_>, change: &mut Change, column: &ColumnDef) -> 
     }
     let mut constraints = Constraints::default();
     definition::add_typed_column(&mut change.after, column, &mut constraints)?;
-    change.rewrites_pages();
+    change.reshapes_pages();
     let before = change.after.clone();
     if constraints.sequences.is_empty()
         && let Some(added) = change.after.columns.last_mut()
@@ -251,7 +265,11 @@ fn add(scope: &ConstraintScope<'_>, change: &mut Change, column: &ColumnDef) -> 
     if !constraints.sequences.is_empty() {
         change.rewrites();
     }
+    let keys = change.after.keys.len();
     let made = constraints.apply(scope, &mut change.after)?;
+    if change.after.keys.len() > keys {
+        change.rewrites_pages();
+    }
     change.sequences.extend(made.sequences);
     Ok(())
 }

@@ -5,15 +5,15 @@ use crate::sql::define::SequenceOptions;
 use crate::sql::names::column_name;
 use crate::sql::quoted::quoted;
 use crate::statements::ddl::alter::{Change, find, uses_column};
-use crate::statements::ddl::cascade::still_needed;
+use crate::statements::ddl::cascade::{Dependents, still_needed};
 use crate::statements::ddl::constraints::ConstraintScope;
-use crate::statements::ddl::definition;
 use crate::statements::ddl::identity::{self, ColumnSequence};
+use crate::statements::ddl::{definition, following_views};
 use crate::statements::dml::ingest::is_automatic;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterColumnOperation, DataType, Expr, GeneratedAs, Ident};
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{ColumnId, Generation, LogicalType, SqlState, TableDefinition};
+use gingham_storage::{ColumnId, Generation, LogicalType, SqlState, TableDefinition, TableName};
 
 /// Changes one column.
 pub(crate) fn alter(
@@ -61,7 +61,7 @@ fn set_nullable(change: &mut Change, id: ColumnId, nullable: bool) -> Result<()>
     let Some(column) = change.after.columns.iter_mut().find(|column| column.id == id) else { return Ok(()) };
     if column.nullable != nullable {
         column.nullable = nullable;
-        change.rewrites_pages();
+        change.reshapes_pages();
     }
     Ok(())
 }
@@ -151,6 +151,15 @@ fn set_type(
     }
     if let Some(column) = change.after.columns.iter_mut().find(|column| column.id == id) {
         column.logical_type = after.clone();
+        if let Some(Generation::Identity { sequence, .. }) = &column.generation {
+            let LogicalType::Int(bits @ (16 | 32 | 64)) = after else {
+                return Err(Error::invalid(
+                    SqlState::InvalidParameterValue,
+                    format!("identity column '{name}' is to be of type {after}, not SMALLINT, INTEGER or BIGINT"),
+                ));
+            };
+            change.retyped.push((*sequence, bits));
+        }
     }
     if let Some(column) = change.after.column_by_id(id)
         && let Some(text) = &column.default
@@ -234,10 +243,13 @@ pub(crate) fn drop_column(snapshot: &Snapshot, change: &mut Change, name: &str, 
             generated.push(column.id);
         }
     }
+    let naming = following_views::naming_column(snapshot, &change.before, id);
+    let definition = &mut change.after;
     if !cascade {
         // As PostgreSQL has it, what is over this column alone goes with it; what others share is asked for.
         let mut words: Vec<String> = Vec::new();
         words.extend(others.iter().map(|(table, name)| format!("constraint '{name}' of table '{table}'")));
+        words.extend(naming.iter().map(|view| format!("view '{view}'")));
         let names = generated.iter().filter_map(|id| definition.column_by_id(*id));
         words.extend(names.map(|column| format!("the generated column '{}'", column.name)));
         if !words.is_empty() {
@@ -264,6 +276,21 @@ pub(crate) fn drop_column(snapshot: &Snapshot, change: &mut Change, name: &str, 
     definition.design.remove_column(id);
     generated.iter().for_each(|id| definition.design.remove_column(*id));
     change.said.extend(names);
+    let mut naming: Vec<TableName> = naming;
+    for column in &generated {
+        naming.extend(following_views::naming_column(snapshot, &change.before, *column));
+    }
+    if !naming.is_empty() {
+        let mut views = Dependents::of(snapshot, &naming).views;
+        views.extend(naming);
+        views.retain(|view| !change.dependents.views.contains(view));
+        for view in views {
+            if !change.dependents.views.contains(&view) {
+                change.said.push(format!("drop cascades to view '{view}'"));
+                change.dependents.views.push(view);
+            }
+        }
+    }
     for (table, constraint) in others.into_iter().filter(|(table, _)| *table != definition.name) {
         change.said.push(format!("drop cascades to constraint '{constraint}' of table '{table}'"));
         change.dependents.constraints.push((table, constraint));

@@ -17,7 +17,16 @@ use gingham_storage::{KeyDefinition, ReferenceDefinition, SqlState, TableDefinit
 use std::sync::Arc;
 
 /// Adds a constraint of the table.
-pub(crate) fn add(scope: &ConstraintScope<'_>, change: &mut Change, constraint: &TableConstraint) -> Result<()> {
+pub(crate) fn add(
+    scope: &ConstraintScope<'_>,
+    change: &mut Change,
+    constraint: &TableConstraint,
+    not_valid: bool,
+) -> Result<()> {
+    let can_wait = matches!(constraint, TableConstraint::Check(_) | TableConstraint::ForeignKey(_));
+    if not_valid && !can_wait {
+        return Err(unsupported("a constraint that is NOT VALID and neither a CHECK nor a FOREIGN KEY".into()));
+    }
     match constraint {
         TableConstraint::PrimaryKeyUsingIndex(using) => return use_index(change, using, true),
         TableConstraint::UniqueUsingIndex(using) => return use_index(change, using, false),
@@ -26,10 +35,17 @@ pub(crate) fn add(scope: &ConstraintScope<'_>, change: &mut Change, constraint: 
     let mut constraints = Constraints::default();
     constraints.add(constraint)?;
     let (keys, before) = (change.after.keys.len(), change.after.columns.clone());
+    let known: Vec<String> = change.after.constraint_names().cloned().collect();
     constraints.apply(scope, &mut change.after)?;
+    if not_valid {
+        let new: Vec<String> = change.after.constraint_names().filter(|name| !known.contains(name)).cloned().collect();
+        change.after.not_valid.extend(new);
+    }
     let tightened = before.iter().zip(&change.after.columns).any(|(before, after)| before.nullable != after.nullable);
-    if change.after.keys.len() > keys || tightened {
+    if change.after.keys.len() > keys {
         change.rewrites_pages();
+    } else if tightened {
+        change.reshapes_pages();
     }
     Ok(())
 }
@@ -80,6 +96,17 @@ fn use_index(change: &mut Change, using: &ConstraintUsingIndex, primary: bool) -
     }
     definition.keys.push(KeyDefinition { name: given, columns, primary });
     change.rewrites_pages();
+    Ok(())
+}
+
+/// VALIDATE CONSTRAINT: the records that exist are asked for one that was NOT VALID.
+pub(crate) fn validate(change: &mut Change, name: &str) -> Result<()> {
+    require(&change.after, name)?;
+    if change.after.keys.iter().any(|key| key.name == name) {
+        let text = format!("constraint '{name}' of table '{}' is neither a CHECK nor a FOREIGN KEY", change.after.name);
+        return Err(Error::invalid(SqlState::WrongObjectType, text));
+    }
+    change.after.not_valid.retain(|own| own != name);
     Ok(())
 }
 
@@ -139,7 +166,6 @@ pub(crate) fn drop_constraint(
                 change.dependents.constraints.push((table, constraint));
             }
         }
-        change.rewrites_pages();
     }
     change.after.keys.retain(|key| key.name != name);
     change.after.checks.retain(|check| check.name != name);
@@ -181,7 +207,8 @@ fn new_over_existing<'a>(
         let same = |other: &ReferenceDefinition| {
             (&other.columns, other.table, &other.referred) == (&reference.columns, reference.table, &reference.referred)
         };
-        before.references.iter().any(same)
+        let is_held = |other: &ReferenceDefinition| !before.not_valid.contains(&other.name) && same(other);
+        after.not_valid.contains(&reference.name) || before.references.iter().any(is_held)
     };
     let references = after.references.iter().filter(|own| exists(&own.columns) && !known(own)).collect();
     (keys, references)

@@ -57,12 +57,6 @@ fn named_in(query: &str) -> BTreeSet<TableName> {
     named.tables
 }
 
-/// The views whose queries name something that `is_meant`.
-pub(crate) fn views_naming(snapshot: &Snapshot, is_meant: impl Fn(&TableName) -> bool) -> Vec<TableName> {
-    let names = |query: &str| named_in(query).iter().any(&is_meant);
-    snapshot.views.iter().filter(|(_, view)| names(&view.query)).map(|(name, _)| name.clone()).collect()
-}
-
 impl Dependents {
     /// What depends on tables and views that are to go, and does not go itself.
     pub(crate) fn of(snapshot: &Snapshot, going: &[TableName]) -> Self {

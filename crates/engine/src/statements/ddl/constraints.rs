@@ -2,6 +2,7 @@
 
 use crate::session::{StatementContext, did_you_mean};
 use crate::sql::names::{column_name, fold, unsupported};
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::ddl::identity::ColumnSequence;
 use crate::statements::ddl::like::TakenOver;
 use crate::statements::ddl::{definition, expression};
@@ -15,6 +16,7 @@ use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{
     CheckDefinition, ColumnId, KeyDefinition, LogicalType, ReferenceDefinition, SqlState, TableDefinition,
 };
+use std::collections::BTreeSet;
 
 /// What a definition is resolved against.
 pub(crate) struct ConstraintScope<'a> {
@@ -28,7 +30,7 @@ pub(crate) struct ConstraintScope<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
     keys: Vec<KeyConstraint>,
-    checks: Vec<(Option<String>, Option<String>, Expr)>,
+    checks: Vec<(Option<String>, Expr)>,
     references: Vec<(Option<String>, ForeignKeyConstraint)>,
     /// The sequences of its columns, with which they are made.
     pub(crate) sequences: Vec<ColumnSequence>,
@@ -71,7 +73,7 @@ impl Constraints {
                 refuse_nulls(&key.nulls_distinct)?;
                 self.keys.push(KeyConstraint { name: own_name, columns: vec![column.clone()], primary: false });
             }
-            ColumnOption::Check(check) => self.add_check(own_name, Some(fold(column)), check)?,
+            ColumnOption::Check(check) => self.add_check(own_name, check)?,
             ColumnOption::ForeignKey(reference) => {
                 let mut reference = reference.clone();
                 reference.columns = vec![column.clone()];
@@ -102,7 +104,7 @@ impl Constraints {
                 let columns = key_columns(&key.columns)?;
                 self.keys.push(KeyConstraint { name: key.name.as_ref().map(fold), columns, primary: false });
             }
-            TableConstraint::Check(check) => self.add_check(check.name.as_ref().map(fold), None, check)?,
+            TableConstraint::Check(check) => self.add_check(check.name.as_ref().map(fold), check)?,
             TableConstraint::ForeignKey(reference) => {
                 self.references.push((reference.name.as_ref().map(fold), reference.clone()));
             }
@@ -118,14 +120,14 @@ impl Constraints {
 
     /// Adds a condition.
     pub(crate) fn add_condition(&mut self, name: Option<String>, condition: Expr) {
-        self.checks.push((name, None, condition));
+        self.checks.push((name, condition));
     }
 
-    fn add_check(&mut self, name: Option<String>, column: Option<String>, check: &CheckConstraint) -> Result<()> {
+    fn add_check(&mut self, name: Option<String>, check: &CheckConstraint) -> Result<()> {
         if check.enforced == Some(false) {
             return Err(unsupported(format!("a constraint that is NOT ENFORCED ({check})")));
         }
-        self.checks.push((name, column, (*check.expr).clone()));
+        self.checks.push((name, (*check.expr).clone()));
         Ok(())
     }
 
@@ -136,7 +138,9 @@ impl Constraints {
             add_key(definition, key, &mut names)?;
         }
         let schema = definition.arrow_schema();
-        for (name, column, condition) in self.checks {
+        for (name, mut condition) in self.checks {
+            bare_columns(definition, &mut condition)?;
+            let column = only_column(&mut condition)?;
             let parts: Vec<&str> = column.iter().map(String::as_str).chain(["check"]).collect();
             let name = names.give(name, &parts)?;
             let condition = condition.to_string();
@@ -149,6 +153,48 @@ impl Constraints {
         }
         Ok(MadeBeside { sequences: self.sequences, taken_over: self.taken_over })
     }
+}
+
+/// Takes the table's name away before its columns' names: kept texts name columns alone.
+pub(crate) fn bare_columns(definition: &TableDefinition, expression: &mut Expr) -> Result<()> {
+    struct Bare<'d>(&'d TableDefinition);
+    impl Visit for Bare<'_> {
+        fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+            let Expr::CompoundIdentifier(parts) = expression else { return Ok(()) };
+            let name = &self.0.name;
+            let bare = match parts.as_slice() {
+                [table, column] if fold(table) == name.table => column.clone(),
+                [schema, table, column] if (fold(schema), fold(table)) == (name.schema.clone(), name.table.clone()) => {
+                    column.clone()
+                }
+                _ => return Ok(()),
+            };
+            // A column of the table's name may be a struct, whose field this is.
+            if self.0.column(&name.table).is_none() {
+                *expression = Expr::Identifier(bare);
+            }
+            Ok(())
+        }
+    }
+    expression.walk(&mut Bare(definition))
+}
+
+/// The column of a condition that names one alone: a constraint without a name is called after it.
+fn only_column(condition: &mut Expr) -> Result<Option<String>> {
+    struct NamedColumns(BTreeSet<String>);
+    impl Visit for NamedColumns {
+        fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+            match expression {
+                Expr::Identifier(ident) => self.0.extend([fold(ident)]),
+                Expr::CompoundIdentifier(parts) => self.0.extend(parts.last().map(fold)),
+                _ => {}
+            }
+            Ok(())
+        }
+    }
+    let mut named = NamedColumns(BTreeSet::new());
+    condition.walk(&mut named)?;
+    Ok(named.0.pop_first().filter(|_| named.0.is_empty()))
 }
 
 /// Names of constraints: given, or made of table, columns and kind.

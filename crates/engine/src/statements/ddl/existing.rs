@@ -18,7 +18,11 @@ const BATCH: usize = 1 << 16;
 /// Errors on the first record of `table` for which a CHECK of `after` that the table does not have yet is false, or that is NULL in a
 /// column that is NOT NULL from now on.
 pub(crate) fn check(context: &StatementContext, table: &Arc<TableSnapshot>, after: &TableDefinition) -> Result<()> {
-    let is_known = |check: &CheckDefinition| table.definition.checks.iter().any(|known| known.name == check.name);
+    let before = &table.definition;
+    let is_known = |check: &CheckDefinition| {
+        let is_held = !before.not_valid.contains(&check.name) && before.checks.iter().any(|own| own.name == check.name);
+        is_held || after.not_valid.contains(&check.name)
+    };
     let new: Vec<CheckDefinition> = after.checks.iter().filter(|check| !is_known(check)).cloned().collect();
     let is_tightened = |id: ColumnId| {
         let before = table.definition.column_by_id(id).is_some_and(|column| column.nullable);

@@ -1,11 +1,11 @@
 //! SERIAL, identity columns and generated columns: made with their tables, and changed by ALTER TABLE … ALTER COLUMN.
 
-use crate::session::{Outcome, Severity, StatementContext};
+use crate::session::{Outcome, Severity, StatementContext, sequence_defaults};
 use crate::sql::define::{GeneratedChange, SequenceOptions};
 use crate::sql::names::{column_name, unsupported};
-use crate::statements::ddl::constraints::Constraints;
+use crate::statements::ddl::constraints::{Constraints, bare_columns};
 use crate::statements::ddl::sequence::{self, apply, range, refuse_owner};
-use crate::statements::ddl::{alter, defaults, index, objects};
+use crate::statements::ddl::{alter, index, objects};
 use crate::statements::{table_reference, writable, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -67,7 +67,7 @@ impl ColumnSequence {
             let number = transaction.create_sequence(sequence)?;
             match own.identity {
                 Some(always) => column.generation = Some(Generation::Identity { always, sequence: number }),
-                None => column.default = Some(defaults::next_of(&name)),
+                None => column.default = Some(sequence_defaults::next_of(&name)),
             }
             made.push((number, own.column));
         }
@@ -142,6 +142,8 @@ pub(crate) fn add_generation(
         if !is_stored && *generated_as != GeneratedAs::ExpStored {
             return Err(unsupported(format!("column '{name}': a generated column that is not STORED")));
         }
+        let mut expression = expression.clone();
+        bare_columns(definition, &mut expression)?;
         if let Some(added) = definition.columns.last_mut() {
             added.generation = Some(Generation::Stored(expression.to_string()));
         }

@@ -8,7 +8,7 @@
 //! | `existing` | CHECKs and NOT NULL over records that exist |
 //! | `alter_design`, `auto_layout` | tables that are given another layout, by their user or by OPTIMIZE |
 //! | `define` | statements in a grammar of Gingham's: |
-//! | `sequence`, `identity`, `defaults` | sequences, identity and generated columns, DEFAULTs that ask sequences |
+//! | `sequence`, `identity` | sequences, identity and generated columns |
 //! | `rename`, `comment` | ALTER … RENAME TO, COMMENT ON |
 //! | `like`, `rewrite` | CREATE TABLE (LIKE …); tables whose records are written anew |
 //! | `on_commit` | TEMP tables that change when a transaction ends |
@@ -25,12 +25,12 @@ pub(crate) mod cascade;
 pub(crate) mod comment;
 pub(crate) mod constraints;
 pub(crate) mod create;
-pub(crate) mod defaults;
 pub(crate) mod define;
 pub(crate) mod definition;
 pub(crate) mod existing;
 pub(crate) mod expression;
 pub(crate) mod external;
+pub(crate) mod following_views;
 pub(crate) mod identity;
 pub(crate) mod index;
 mod like;

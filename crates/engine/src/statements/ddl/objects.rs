@@ -1,6 +1,6 @@
 //! Schemas, and what removes things: CREATE SCHEMA, DROP, TRUNCATE, OPTIMIZE.
 
-use crate::session::{BARE_NAMES, Outcome, StatementContext, did_you_mean, names_schema};
+use crate::session::{BARE_NAMES, Outcome, Severity, StatementContext, did_you_mean, names_schema};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::auto_layout;
@@ -287,9 +287,6 @@ pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) ->
         return Err(unsupported("TRUNCATE with PARTITION or ON CLUSTER".into()));
     }
     let restart = matches!(identity, Some(TruncateIdentityOption::Restart));
-    if matches!(cascade, Some(CascadeOption::Cascade)) {
-        return Err(unsupported("TRUNCATE with CASCADE".into()));
-    }
     let mut targets: Vec<(Arc<Store>, Arc<TableDefinition>)> = Vec::new();
     for target in &table_names {
         let reference = table_reference(&target.name)?;
@@ -300,6 +297,9 @@ pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) ->
             Err(error) => return Err(error),
         }
     }
+    if matches!(cascade, Some(CascadeOption::Cascade)) {
+        add_referring(context, &mut targets);
+    }
     let mut removed = 0;
     while let Some((store, _)) = targets.first() {
         let store = Arc::clone(store);
@@ -308,6 +308,23 @@ pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) ->
         removed += write(context, &store, move |transaction| remove_all(transaction, same, restart)).await?;
     }
     Ok(Outcome::Affected(removed))
+}
+
+/// Adds the tables that refer to those that are truncated, and those that refer to these.
+fn add_referring(context: &StatementContext, targets: &mut Vec<(Arc<Store>, Arc<TableDefinition>)>) {
+    let mut at = 0;
+    while let Some((store, target)) = targets.get(at).cloned() {
+        at += 1;
+        let snapshot = sequence::snapshot_of(context, &store);
+        for (name, table) in snapshot.definitions() {
+            let known = targets.iter().any(|(other, known)| Arc::ptr_eq(other, &store) && known.id == table.id);
+            if !known && table.references.iter().any(|reference| reference.table == target.id) {
+                let text = format!("truncate cascades to table '{name}'");
+                context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
+                targets.push((Arc::clone(&store), Arc::clone(table)));
+            }
+        }
+    }
 }
 
 /// Truncates tables of one store, those that refer to others first.

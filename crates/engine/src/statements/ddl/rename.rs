@@ -1,9 +1,9 @@
 //! ALTER … RENAME TO of views, indexes, sequences and schemas.
 
-use crate::session::{BARE_NAMES, Outcome, Severity, StatementContext};
+use crate::session::{BARE_NAMES, Outcome, Severity, StatementContext, sequence_defaults};
 use crate::sql::define::ObjectKind;
 use crate::sql::names::fold;
-use crate::statements::ddl::{cascade, defaults, index, objects, sequence};
+use crate::statements::ddl::{following_views, index, objects, sequence};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::common::TableReference;
@@ -43,14 +43,6 @@ pub(crate) async fn run(
     }
 }
 
-/// The error that a view's text has the name of something.
-fn named_by(what: &str, view: &TableName) -> Error {
-    Error::constraint(
-        SqlState::DependentObjectsStillExist,
-        format!("{what} can't be renamed: view '{view}' names it; drop the view and create it anew"),
-    )
-}
-
 /// The kind of what has that name and is no table.
 pub(crate) fn kind_of(context: &StatementContext, reference: &TableReference) -> Result<Option<ObjectKind>> {
     let name = context.name(reference)?;
@@ -79,10 +71,11 @@ async fn schema(context: &StatementContext, name: &ObjectName, to: String) -> Re
         let text = format!("schema '{from}' can't be renamed");
         return Err(Error::invalid(SqlState::InsufficientPrivilege, text));
     }
-    let needed = cascade::views_naming(&context.snapshot, |name| name.schema == from);
-    if let Some(view) = needed.iter().find(|view| view.schema != from).or(needed.first()) {
-        // A view is kept as its text, in which the schema has its name.
-        return Err(named_by(&format!("schema '{from}'"), view));
+    let moved =
+        |name: &TableName| (name.schema == from).then(|| TableName { schema: to.clone(), table: name.table.clone() });
+    let mut views = following_views::with_relations_renamed(&context.snapshot, &moved);
+    for view in &mut views {
+        view.name = moved(&view.name).unwrap_or_else(|| view.name.clone());
     }
     let changed = with_sequences_renamed(&context.snapshot, |sequence| {
         (sequence.schema == from).then(|| TableName { schema: to.clone(), table: sequence.table.clone() })
@@ -90,7 +83,8 @@ async fn schema(context: &StatementContext, name: &ObjectName, to: String) -> Re
     let store = Arc::clone(&context.session.engine.store);
     write(context, &store, move |transaction| {
         changed.into_iter().try_for_each(|definition| transaction.alter_table(definition))?;
-        Ok(transaction.rename_schema(&from, &to)?)
+        transaction.rename_schema(&from, &to)?;
+        Ok(views.into_iter().try_for_each(|view| transaction.create_view(view, true))?)
     })
     .await
 }
@@ -104,7 +98,7 @@ fn with_sequences_renamed(snapshot: &Snapshot, to: impl Fn(&TableName) -> Option
         let mut after = (**table).clone();
         for column in &mut after.columns {
             for (from, to) in &renamed {
-                let default = column.default.as_ref().and_then(|text| defaults::renamed(text, from, to));
+                let default = column.default.as_ref().and_then(|text| sequence_defaults::renamed(text, from, to));
                 column.default = default.or(column.default.take());
             }
         }
@@ -154,10 +148,11 @@ async fn rename_index(context: &StatementContext, name: &ObjectName, to: String)
 async fn view(context: &StatementContext, name: &ObjectName, to: String) -> Result<()> {
     let (store, from) = objects::view_named(context, name)?;
     let snapshot = sequence::snapshot_of(context, &store);
-    if let Some(view) = cascade::views_naming(&snapshot, |name| *name == from).first() {
-        // A view is kept as its text, in which the other has its name.
-        return Err(named_by(&format!("view '{from}'"), view));
-    }
     let to = TableName { schema: from.schema.clone(), table: to };
-    write(context, &store, move |transaction| Ok(transaction.rename_view(&from, &to)?)).await
+    let views = following_views::with_relations_renamed(&snapshot, &|name| (*name == from).then(|| to.clone()));
+    write(context, &store, move |transaction| {
+        transaction.rename_view(&from, &to)?;
+        Ok(views.into_iter().try_for_each(|view| transaction.create_view(view, true))?)
+    })
+    .await
 }

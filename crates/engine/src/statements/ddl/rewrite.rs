@@ -5,7 +5,7 @@ use crate::session::{StatementContext, TargetTable, blocking};
 use crate::sql::quoted::quoted;
 use crate::statements::ddl::alter::{Change, plan};
 use crate::statements::ddl::identity::{self, ColumnSequence};
-use crate::statements::ddl::{alter_constraint, existing, objects, sequence};
+use crate::statements::ddl::{alter_constraint, existing, following_views, objects, sequence};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::pipeline;
 use crate::statements::{query_of, writable, write};
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTableOperation, ObjectName};
 use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::write::{CheckedRows, Transaction, WrittenRows};
-use gingham_storage::{ColumnId, Generation, TableDefinition};
+use gingham_storage::{ColumnId, Generation, TableDefinition, TableName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,14 +74,36 @@ async fn attempt(context: &StatementContext, name: &ObjectName, operations: &[Al
     .await
 }
 
-/// Puts a changed definition in the place of the one before, with its records, when these were written anew.
+/// Puts a changed definition in the place of the one before, with its records, when these were written anew. Views follow its names.
 pub(crate) fn put(
     transaction: &mut Transaction<'_>,
     change: Change,
     found: Option<(Option<WrittenRows>, CheckedRows)>,
 ) -> Result<()> {
-    let Change { after, dependents, .. } = change;
+    let Change { before, after, dependents, retyped, .. } = change;
     objects::drop_dependents(transaction, &dependents)?;
+    let mut views = Vec::new();
+    if before.name != after.name {
+        let to = |name: &TableName| (*name == before.name).then(|| after.name.clone());
+        views = following_views::with_relations_renamed(transaction.base(), &to);
+    }
+    if before.columns != after.columns {
+        views.extend(following_views::with_columns_renamed(transaction.base(), &before, &after));
+    }
+    for (sequence, bits) in retyped {
+        let record = transaction.sequence(sequence)?;
+        transaction.alter_sequence(sequence::of_bits(&record, bits)?, None)?;
+    }
+    put_definition(transaction, after, found)?;
+    views.retain(|view| !dependents.views.contains(&view.name));
+    Ok(views.into_iter().try_for_each(|view| transaction.create_view(view, true))?)
+}
+
+fn put_definition(
+    transaction: &mut Transaction<'_>,
+    after: TableDefinition,
+    found: Option<(Option<WrittenRows>, CheckedRows)>,
+) -> Result<()> {
     match found {
         Some((Some(rows), _)) => Ok(transaction.rewrite_table(after, rows)?),
         Some((None, verified)) => Ok(transaction.alter_table_knowing(after, &verified)?),
@@ -126,7 +148,10 @@ async fn read(
     };
     let query = query_of(&format!("SELECT {} FROM {table}", items.join(", ")))?;
     let plan = context.bind(query, None).await?.plan;
-    let empty = Arc::new(TableSnapshot::empty(after.clone()));
+    // What is NOT VALID is not asked of records that exist.
+    let mut asked = after.clone();
+    asked.checks.retain(|check| !after.not_valid.contains(&check.name));
+    let empty = Arc::new(TableSnapshot::empty(asked));
     let ingest = Ingest::new(context, &target.store, &empty, Some(&given))?;
     ingest.converter().accept(plan.schema().as_arrow())?;
     let plan = pipeline::sorted(plan, after, Some(&given))?;

@@ -91,6 +91,16 @@ pub(crate) fn altered(before: &SequenceRecord, options: &SequenceOptions) -> Res
     Ok((definition, restart))
 }
 
+/// A sequence whose integers have so many bits, as its column's.
+pub(crate) fn of_bits(before: &SequenceRecord, bits: u8) -> Result<SequenceDefinition> {
+    let data_type = match bits {
+        16 => DataType::SmallInt(None),
+        32 => DataType::Integer(None),
+        _ => DataType::BigInt(None),
+    };
+    Ok(altered(before, &SequenceOptions { data_type: Some(data_type), ..SequenceOptions::default() })?.0)
+}
+
 /// The snapshot of the store that a sequence is kept in.
 pub(crate) fn snapshot_of(context: &StatementContext, store: &Arc<Store>) -> Arc<Snapshot> {
     let main = Arc::ptr_eq(store, &context.session.engine.store);
@@ -287,7 +297,7 @@ pub(crate) async fn drop_sequences(
             let mut after = (**table).clone();
             for column in &mut after.columns {
                 let asks = |text: &String| {
-                    records.iter().any(|record| crate::statements::ddl::defaults::asks(text, &record.definition.name))
+                    records.iter().any(|record| crate::session::sequence_defaults::asks(text, &record.definition.name))
                 };
                 if column.default.as_ref().is_some_and(asks) {
                     if !cascade {

@@ -3,8 +3,9 @@
 
 use crate::sql::writes::Overriding;
 use crate::statements::dml::values::is_default;
+use crate::statements::query_of;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, TableFactor};
 use gingham_storage::{ColumnDefinition, Generation, SqlState, TableDefinition};
 
 /// Whether no value may be given to a column.
@@ -47,7 +48,7 @@ pub(crate) fn filled(
         };
         names.truncate(given.unwrap_or(names.len()));
     }
-    let mut at = 0;
+    let (mut at, mut left_out) = (0, Vec::new());
     while let Some(name) = names.get(at) {
         let Some(column) = definition.column(name).filter(|column| is_refused(column, overriding)) else {
             at += 1;
@@ -67,17 +68,31 @@ pub(crate) fn filled(
                     }
                 }
             }
-            None if user => {
-                return Err(Error::Unsupported(format!(
-                    "OVERRIDING USER VALUE with a query is not supported; leave column '{}' out of the columns",
-                    column.name
-                )));
-            }
+            None if user => left_out.push(at + left_out.len()),
             None => return Err(refused(column, "insert a value into")),
         }
         names.remove(at);
     }
+    if !left_out.is_empty() {
+        leave_out(source, names.len() + left_out.len(), &left_out)?;
+    }
     Ok(Some(names))
+}
+
+/// Leaves columns out of what a query of so many columns gives.
+fn leave_out(source: &mut Query, width: usize, left_out: &[usize]) -> Result<()> {
+    let name = |at: usize| format!("\"given{at}\"");
+    let kept: Vec<String> = (0..width).filter(|at| !left_out.contains(at)).map(name).collect();
+    let all: Vec<String> = (0..width).map(name).collect();
+    let text = format!("SELECT {} FROM (SELECT 1) AS \"given\" ({})", kept.join(", "), all.join(", "));
+    let mut outer = query_of(&text)?;
+    if let SetExpr::Select(select) = outer.body.as_mut()
+        && let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|from| &mut from.relation)
+    {
+        std::mem::swap(subquery.as_mut(), source);
+        *source = outer;
+    }
+    Ok(())
 }
 
 /// The number of columns that a query gives, where its list tells.

@@ -24,6 +24,9 @@ impl<'w> Maker<'w> {
         let world = self.world;
         let table = self.random.pick(&world.tables);
         self.uses(table);
+        if self.may("alter", 12) {
+            return Some((self.alter(table), table.shown()));
+        }
         let with = if self.may("with before changes", 8) { self.with(&Vec::new()) } else { Tree::nothing() };
         let tree = match self.below(10) {
             0..4 if self.may("insert", 100) => self.insert(table),

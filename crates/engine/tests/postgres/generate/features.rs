@@ -9,6 +9,8 @@ pub const FEATURES: &[&str] = &[
     "aggregate order",
     "alias lists",
     "aliases of columns' names",
+    "alter",
+    "altered tables",
     "ambiguous names",
     "arithmetic of windows",
     "averages",

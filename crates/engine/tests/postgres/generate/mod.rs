@@ -10,9 +10,11 @@
 //! | `from` | FROM with joins, derived tables, LATERAL |
 //! | `select`, `group`, `query` | queries, WITH, set operations, ORDER BY |
 //! | `recursive` | WITH RECURSIVE |
+//! | `alter` | ALTER TABLE |
 //! | `change`, `merge` | INSERT, UPDATE, DELETE, MERGE |
 //! | `parts` | WITH that changes records |
 
+mod alter;
 mod change;
 mod clauses;
 mod condition;

@@ -41,12 +41,12 @@ impl Series {
         Self { rows, ..self.clone() }
     }
 
-    /// The statement that makes them.
-    pub fn insert(&self, path: &str) -> String {
+    /// The statement that inserts the records, of so many columns.
+    pub fn insert(&self, path: &str, columns: usize) -> String {
         let order = if self.is_reversed { " ORDER BY g.i DESC" } else { "" };
         format!(
             "INSERT INTO {path} SELECT {} FROM generate_series(1, {}) AS g (i){order}",
-            self.values.join(", "),
+            self.values[..columns].join(", "),
             self.rows
         )
     }

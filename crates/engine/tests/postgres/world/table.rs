@@ -33,6 +33,8 @@ pub struct Table {
     not_null: Vec<bool>,
     /// Rows of one INSERT, so of one segment.
     per_insert: usize,
+    /// The DEFAULT of the last column, which the table gets behind its first rows, when it loses another one.
+    added: Option<String>,
 }
 
 /// What a table is to be.
@@ -103,7 +105,13 @@ impl Table {
             unique,
             not_null,
             per_insert,
+            added: None,
         };
+        let last = table.columns.len() - 1;
+        let is_free = !table.unique[last] && !table.not_null[last] && id != Some(last);
+        if is_free && features.has("altered tables") && random.chance(30) {
+            table.added = Some(literal(random, features, table.columns[last].1));
+        }
         table.series = id.map(|id| Series::random(random, features, &table.columns, id));
         let rows = if random.chance(10) { 0 } else { random.between(1, 7) };
         for _ in 0..rows + i64::from(storage == Storage::Changed) * 4 {
@@ -213,7 +221,12 @@ impl Table {
         let path = self.path();
         gathered.set_layout(self.layout);
         let columns = self.columns.iter().zip(&self.declared);
-        let columns: Vec<String> = columns.map(|((name, _), declared)| format!("{name} {declared}")).collect();
+        let mut columns: Vec<String> = columns.map(|((name, _), declared)| format!("{name} {declared}")).collect();
+        let own = self.columns.len() - usize::from(self.added.is_some());
+        let added = self.added.as_ref().and_then(|default| Some(format!("{} DEFAULT {default}", columns.pop()?)));
+        if added.is_some() {
+            columns.insert(0, "gone TEXT DEFAULT 'goes'".to_owned());
+        }
         gathered.script.push(format!("CREATE TABLE {path} ({})", columns.join(", ")));
         let (first, last) = self.rows.split_at(self.rows.len() - self.late);
         // All at once when they are to stay in the delta.
@@ -222,16 +235,22 @@ impl Table {
             _ => ("default", usize::MAX),
         };
         gathered.set_delta(limit);
-        gathered.script.extend(self.series.as_ref().map(|series| series.insert(&path)));
-        let insert = |rows: &[Vec<String>]| {
-            let rows: Vec<String> = rows.iter().map(|row| format!("({})", row.join(", "))).collect();
-            format!("INSERT INTO {path} VALUES {}", rows.join(", "))
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let target = if added.is_some() { format!("{path} ({})", names[..own].join(", ")) } else { path.clone() };
+        gathered.script.extend(self.series.as_ref().map(|series| series.insert(&target, own)));
+        let insert_into = |target: &str, rows: &[Vec<String>], own: usize| {
+            let rows: Vec<String> = rows.iter().map(|row| format!("({})", row[..own].join(", "))).collect();
+            format!("INSERT INTO {target} VALUES {}", rows.join(", "))
         };
+        let insert = |rows: &[Vec<String>]| insert_into(&target, rows, own);
         gathered.script.extend(first.chunks(per_insert.max(1)).map(insert));
+        if let Some(added) = added {
+            gathered.script.push(format!("ALTER TABLE {path} DROP COLUMN gone, ADD COLUMN {added}"));
+        }
         gathered.script.extend(self.changes.iter().cloned());
         if !last.is_empty() {
             gathered.set_delta("default");
-            gathered.script.push(insert(last));
+            gathered.script.push(insert_into(&path, last, self.columns.len()));
         }
     }
 
@@ -258,6 +277,9 @@ impl Table {
             let mut less = self.clone();
             less.changes.remove(change);
             all.push(less);
+        }
+        if self.added.is_some() {
+            all.push(Self { added: None, ..self.clone() });
         }
         if self.late > 0 {
             all.push(Self { late: 0, ..self.clone() });

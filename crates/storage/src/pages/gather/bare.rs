@@ -57,16 +57,17 @@ pub(super) struct OfAttribute<'m> {
 }
 
 impl Minipages {
-    /// Those of pages that were checked, each of so many attributes.
-    pub(crate) fn of<'p>(attributes: usize, pages: impl Iterator<Item = &'p [u8]>) -> Self {
+    /// Those of pages that were checked, each of so many attributes. In the place of a page that was made for other columns stands `None`:
+    /// it is left to who opens it.
+    pub(crate) fn of<'p>(attributes: usize, pages: impl Iterator<Item = Option<&'p [u8]>>) -> Self {
         let mut rows = vec![Vec::new(); attributes + 3];
         for page in pages {
-            // One that is too short to be a page is left to who opens it.
-            if page.len() < HEAD + 2 * attributes {
+            // So is one that is too short to be a page.
+            let Some(page) = page.filter(|page| page.len() >= HEAD + 2 * attributes) else {
                 rows[0].push(GAPS);
                 rows[1..].iter_mut().for_each(|row| row.push(0));
                 continue;
-            }
+            };
             let gaps = is_deferred(page) && u16_at(page, RECORDS) < u16_at(page, SLOTS);
             rows[0].push(if gaps { GAPS } else { u16_at(page, RECORDS) });
             rows[1].push(u16_at(page, CAPACITY));

@@ -14,7 +14,8 @@ use std::sync::Arc;
 impl NsmPage<Vec<u8>> {
     /// An empty page of `length` bytes.
     pub fn empty(layout: HeapLayout, length: usize, schema: &Arc<PageSchema>, table: TableId, number: u64) -> Self {
-        let head = Head { capacity: HEAD as u16, ..Head::new(layout, table, number, schema.attributes.len()) };
+        let head = Head::new(layout, table, number, schema.attributes.len());
+        let head = Head { capacity: HEAD as u16, column: schema.shape, ..head };
         Self { bytes: vec![0; length], head, schema: Arc::clone(schema) }
     }
 

@@ -23,7 +23,7 @@ impl PaxPage<Vec<u8>> {
         average: &[f64],
     ) -> Result<Self> {
         let attributes = schema.attributes.len();
-        let head = Head { deletes, ..Head::new(HeapLayout::Pax, table, number, attributes) };
+        let head = Head { deletes, column: schema.shape, ..Head::new(HeapLayout::Pax, table, number, attributes) };
         let need = Need { positions: 1, ids: 1, used: vec![0; attributes] };
         let frame = frame::plan(schema, length, &need, average).ok_or_else(|| {
             Error::invalid(

@@ -91,6 +91,9 @@ impl DirectPages {
                 "column '{name}' of table {table} may be NULL, which pages that are read directly can't tell; make it NOT NULL"
             )));
         }
+        if !reader.schemas.is_plain() {
+            return refused("pages that were made for other columns");
+        }
         if record.next_overflow > 0 {
             return refused("values that lie outside its pages");
         }

@@ -12,6 +12,7 @@ use crate::pages::columns::gathered;
 use crate::pages::head::Head;
 use crate::pages::owned_field::OwnedField;
 use crate::pages::page::Page;
+use crate::pages::shapes::PageSchemas;
 use crate::snapshot::heap::kept_views::KeptViews;
 use crate::snapshot::heap::overlay::Overlay;
 use crate::snapshot::heap::page_source::PageSource;
@@ -36,6 +37,8 @@ pub struct HeapReader {
     pub(crate) version: u64,
     heap: HeapRecord,
     schema: Arc<PageSchema>,
+    /// NSM and PAX: the schemas of pages of each shape.
+    pub(crate) schemas: PageSchemas,
     /// DSM: the schema of each attribute's relation.
     pairs: Vec<Arc<PageSchema>>,
     /// What was checked of an open transaction's copies. Their commits' numbers may be given again.
@@ -54,10 +57,11 @@ impl HeapReader {
     /// The table of that definition and record, which are those that `source` shows; `version` is the commit that last
     /// changed it.
     pub(crate) fn of(source: PageSource, definition: Arc<TableDefinition>, heap: HeapRecord, version: u64) -> Self {
-        let schema = Arc::new(PageSchema::new(&definition));
+        let schemas = PageSchemas::of(&definition, &heap.shapes);
+        let schema = Arc::clone(schemas.current());
         let pairs = schemas_of_pairs(&schema, heap.options.layout);
         let (copies, views) = (TablePages::default(), KeptViews::default());
-        Self { source, definition, version, heap, schema, pairs, copies, views }
+        Self { source, definition, version, heap, schema, schemas, pairs, copies, views }
     }
 
     /// What an open transaction has written, when the reader belongs to one that has.
@@ -224,9 +228,15 @@ impl HeapReader {
         let (environment, layout) = (self.environment(), self.heap.options.layout);
         let place = || place(environment, &self.schema, attribute, number);
         let Some((bytes, copied)) = self.source.page(attribute, number)? else { return Ok(None) };
-        let pairs = self.schema.attributes().iter().position(|own| own.column == attribute);
-        let schema = pairs.filter(|_| layout == HeapLayout::Dsm).map_or(&self.schema, |at| &self.pairs[at]);
-        let written = Head::parse(&bytes, &place)?.written;
+        let head = Head::parse(&bytes, &place)?;
+        let written = head.written;
+        let schema = match layout {
+            HeapLayout::Dsm => {
+                let pairs = self.schema.attributes().iter().position(|own| own.column == attribute);
+                pairs.map_or(&self.schema, |at| &self.pairs[at])
+            }
+            HeapLayout::Nsm | HeapLayout::Pax => self.schemas.of_page(&head, &place)?,
+        };
         let known = if copied { &self.copies } else { &*self.source.checked };
         let checked = known.page(attribute, number, written, schema.attributes().len());
         let page = Page::open(layout, bytes, schema, !checked.head().load(Ordering::Acquire), &place)?;
@@ -237,21 +247,29 @@ impl HeapReader {
     /// A page that must be there, in place, all of which was checked.
     pub(crate) fn whole_page(&self, attribute: u32, number: u64) -> Result<Page<Buffer>> {
         let (page, checked) = self.page(attribute, number)?;
-        self.verify(&page, &checked, number, self.schema.places())?;
+        self.verify_all(&page, &checked, number)?;
         Ok(page)
     }
 
-    /// Checks these minipages of a PAX page.
+    /// Checks all minipages of a PAX page.
+    fn verify_all(&self, page: &Page<Buffer>, checked: &Checked, number: u64) -> Result<()> {
+        let Page::Pax(page) = page else { return Ok(()) };
+        let place = || place(self.environment(), &self.schema, PAGES, number);
+        page.schema.places().try_for_each(|at| once(checked.minipage(at), || page.verify(at, &place)))
+    }
+
+    /// Checks the minipages of these attributes of the table in a PAX page.
     fn verify(
         &self,
         page: &Page<Buffer>,
         checked: &Checked,
         number: u64,
-        mut minipages: impl Iterator<Item = usize>,
+        minipages: impl Iterator<Item = usize>,
     ) -> Result<()> {
         let Page::Pax(page) = page else { return Ok(()) };
         let place = || place(self.environment(), &self.schema, PAGES, number);
-        minipages.try_for_each(|at| once(checked.minipage(at), || page.verify(at, &place)))
+        let mut placed = minipages.filter_map(|at| page.schema.place_of(at));
+        placed.try_for_each(|at| once(checked.minipage(at), || page.verify(at, &place)))
     }
 
     /// The page of a relation that a record id belongs to.
@@ -348,11 +366,8 @@ impl HeapZone<'_> {
         let fetch = |reference| reader.fetch(reference);
         match &self.source {
             RecordSource::Page(page, number, checked) => {
-                let place = || place(reader.environment(), &reader.schema, PAGES, *number);
-                if let Page::Pax(page) = &**page {
-                    once(checked.minipage(attribute), || page.verify(attribute, &place))?;
-                }
-                page.column_view(attribute, &fetch)
+                reader.verify(page, checked, *number, [attribute].into_iter())?;
+                page.column_view(&reader.schema.attributes()[attribute], attribute, &fetch)
             }
             RecordSource::Ids(ids) => {
                 let own = &reader.schema.attributes()[attribute];

@@ -189,7 +189,10 @@ impl PageZones {
     /// Where the minipages of a zone's pages lie.
     fn minipages(&self, zone: usize, run: &PinnedRun) -> &Minipages {
         let attributes = self.reader.schema().attributes().len();
-        self.zones.minipages(zone, || Minipages::of(attributes, run.iter().map(|(_, page)| page)))
+        self.zones.minipages(zone, || {
+            let is_present = |page: &&[u8]| self.reader.schemas.is_present(page);
+            Minipages::of(attributes, run.iter().map(|(_, page)| Some(page).filter(is_present)))
+        })
     }
 
     /// The values of a column in a zone, from its pages.
@@ -228,9 +231,16 @@ impl PageZones {
         }
         let run = &self.run(zone)?;
         if layout == HeapLayout::Nsm {
-            return run
-                .iter()
-                .try_for_each(|(number, page)| gather.extend_slots(schema, at, page, &|| name(PAGES, number)));
+            return run.iter().try_for_each(|(number, page)| {
+                let place = || name(PAGES, number);
+                let Some(schema) = self.reader.schemas.of_bytes(page) else {
+                    return self.gather_page(column, number, gather);
+                };
+                match schema.place_of(at) {
+                    Some(at) => gather.extend_slots(schema, at, page, &place),
+                    None => self.gather_page(column, number, gather),
+                }
+            });
         }
         gather.extend_minipages(self.minipages(zone, run), at, run, |number, fits, gather| {
             if !fits {
@@ -265,15 +275,19 @@ impl PageZones {
         }
         let at = reader.schema().attributes().iter().position(|own| own.column == column);
         let at = at.ok_or_else(|| Error::Internal(format!("the pages of the table have no column {column}")))?;
-        match &page {
+        let whole = &page;
+        match whole {
             Page::Nsm(page) => {
                 let live = (0..page.slots()).filter(|slot| page.is_live(*slot));
-                live.map(|slot| page.field(slot, at)).try_for_each(|field| gather.push(field))
+                live.map(|slot| whole.field(slot, at)).try_for_each(|field| gather.push(field))
             }
             Page::Pax(pax) => {
-                let place = || place(reader.environment(), reader.schema(), PAGES, number);
-                once(checked.minipage(at), || pax.verify(at, &place))?;
-                let view = page.column_view(at, &|reference| reader.fetch(reference))?;
+                if let Some(minipage) = pax.schema.place_of(at) {
+                    let place = || place(reader.environment(), reader.schema(), PAGES, number);
+                    once(checked.minipage(minipage), || pax.verify(minipage, &place))?;
+                }
+                let own = &reader.schema().attributes()[at];
+                let view = page.column_view(own, at, &|reference| reader.fetch(reference))?;
                 gather.extend(&view, page.live_rows().as_deref())
             }
         }

@@ -12,7 +12,7 @@ use crate::pages::owned_field::OwnedField;
 use crate::pages::page::{Page, Update};
 use crate::snapshot::heap::pairs::slot_of;
 use crate::write::heap::writer::HeapWriter;
-use crate::{Error, Result};
+use crate::{ColumnId, Error, Result};
 
 impl HeapWriter<'_, '_> {
     /// Adds a record to all relations.
@@ -49,6 +49,49 @@ impl HeapWriter<'_, '_> {
         }
         self.state.heap.next_record += 1;
         Ok(id)
+    }
+
+    /// Adds a pair behind all others of a column's relation, which is filled alone.
+    pub(crate) fn append_pair(&mut self, column: ColumnId, id: RecordId, field: Field<'_>) -> Result<()> {
+        let place = self.state.schema.attributes().iter().position(|own| own.column == column);
+        let Some(attribute) = place else {
+            return Err(Error::Internal(format!("table {} has no column {column}", self.state.schema.table)));
+        };
+        self.state.changed = true;
+        let pair = [Field::Code(id.into()), field];
+        let last = match self.state.tails.get(&column) {
+            Some(first) => Some(*first),
+            None => self.page_up_to(column, RecordId::MAX)?,
+        };
+        if let Some(first) = last
+            && append(self.page_mut(column, first)?, &pair)?
+        {
+            return Ok(());
+        }
+        let mut page = self.empty_pairs(attribute, id);
+        if !append(&mut page, &pair)? {
+            return Err(self.too_large());
+        }
+        self.state.heap.pages += 1;
+        self.state.tails.insert(column, id);
+        self.add_page(column, id, page)
+    }
+
+    /// Takes a column's relation away. Gives its pairs, whose long values stay.
+    pub(crate) fn take_relation(&mut self, column: ColumnId) -> Result<Vec<(RecordId, OwnedField)>> {
+        self.state.changed = true;
+        let mut pairs = Vec::with_capacity(self.state.heap.rows as usize);
+        while let Some(first) = self.page_up_to(column, RecordId::MAX)? {
+            let page = self.page(column, first)?;
+            for slot in (0..page.slots()).rev() {
+                if let Field::Code(id) = page.field(slot, 0) {
+                    pairs.push((id as RecordId, page.field(slot, 1).into()));
+                }
+            }
+            self.remove_pair_page(column, first)?;
+        }
+        pairs.reverse();
+        Ok(pairs)
     }
 
     fn empty_pairs(&self, attribute: usize, first: RecordId) -> Page<Vec<u8>> {

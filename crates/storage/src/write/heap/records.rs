@@ -103,7 +103,7 @@ impl HeapWriter<'_, '_> {
             _ => None,
         };
         let average = match before.map(|before| self.page(PAGES, before)).transpose()? {
-            Some(Page::Pax(page)) if page.records() > 0 => page.averages(),
+            Some(Page::Pax(page)) if page.records() > 0 && page.schema.sources.is_none() => page.averages(),
             _ => Vec::new(),
         };
         let own = || fields.iter().map(|field| field.variable_bytes() as f64).collect();
@@ -186,6 +186,7 @@ impl HeapWriter<'_, '_> {
         self.spill_values(&mut values)?;
         let list: Vec<(usize, Field<'_>)> =
             attributes.iter().zip(&values).map(|(attribute, value)| (*attribute, value.field())).collect();
+        let mut dropped = Vec::new();
         let id = match self.page_mut(PAGES, number)?.update(slot, &list)? {
             Update::Done => {
                 self.note_free(number)?;
@@ -193,6 +194,7 @@ impl HeapWriter<'_, '_> {
             }
             Update::Outgrown => {
                 let Some(mut record) = self.fields_of(id)? else { return Ok(None) };
+                dropped = self.dropped_fields(id)?;
                 self.remove_from_page(id)?;
                 attributes.iter().zip(values).for_each(|(attribute, value)| record[*attribute] = value);
                 self.spill(&mut record)?;
@@ -200,11 +202,18 @@ impl HeapWriter<'_, '_> {
             }
         };
         self.forget(&before)?;
+        self.forget(&dropped)?;
         Ok(Some(id))
     }
 
+    /// What a record, which is there, has of columns that were dropped.
+    fn dropped_fields(&mut self, id: RecordId) -> Result<Vec<OwnedField>> {
+        let (number, slot) = place_of(id);
+        Ok(self.page(PAGES, number)?.dropped_fields(slot))
+    }
+
     /// Changes attributes of fixed width of many records, page by page: none of them moves, takes more or less room or has
-    /// values elsewhere. `columns` has the new values, a row for each id. Fails when there is no record of some id.
+    /// values elsewhere, and the pages are all of the table's columns. `columns` has the new values, a row for each id. Fails when there is no record of some id.
     pub(crate) fn update_fixed(&mut self, ids: &[RecordId], columns: &[(usize, FieldColumn)]) -> Result<()> {
         let (mut changes, mut row) = (Vec::with_capacity(columns.len()), 0);
         for of_page in ids.chunk_by(|a, b| place_of(*a).0 == place_of(*b).0) {
@@ -230,8 +239,10 @@ impl HeapWriter<'_, '_> {
     /// Deletes a record and its long values.
     pub(crate) fn delete_record(&mut self, id: RecordId) -> Result<bool> {
         let Some(record) = self.fields_of(id)? else { return Ok(false) };
+        let dropped = self.dropped_fields(id)?;
         self.remove_from_page(id)?;
         self.forget(&record)?;
+        self.forget(&dropped)?;
         Ok(true)
     }
 }

@@ -66,7 +66,7 @@ impl HeapWriter<'_, '_> {
             return self.take_records(bytes, place);
         }
         let (table, commit, number) = (self.table(), self.transaction.state.commit, self.free_number()?);
-        let Renumbered { records, free } = renumber(bytes, (table, number, commit), place)?;
+        let Renumbered { records, free } = renumber(bytes, (table, number, commit), self.state.schema.shape, place)?;
         self.state.space.set(self.transaction.environment, &self.transaction.transaction, number, free)?;
         self.put_bytes(PAGES, number, bytes)?;
         self.state.heap.pages = self.state.heap.pages.max(number + 1);

@@ -10,12 +10,13 @@ use crate::model::heap_options::HeapLayout;
 use crate::pages::attribute::{AttributeForm, Field, OverflowReference, PageSchema};
 use crate::pages::bounds::ColumnBounds;
 use crate::pages::field_column::FieldColumn;
-use crate::pages::head::HEAD;
+use crate::pages::head::{HEAD, Head};
 use crate::pages::load::PageLoader;
 use crate::pages::nsm::{NsmPage, SLOT};
 use crate::pages::owned_field::OwnedField;
 use crate::pages::page::Page;
 use crate::pages::pax::edit::page_bytes;
+use crate::pages::shapes::PageSchemas;
 use crate::snapshot::heap::pairs::schemas_of_pairs;
 use crate::write::heap::indexes::IndexChanges;
 use crate::write::heap::space::Space;
@@ -45,6 +46,8 @@ pub(crate) struct HeapState {
     pub(crate) record: TableRecord,
     pub(crate) heap: HeapRecord,
     pub(crate) schema: Arc<PageSchema>,
+    /// NSM and PAX: the schemas of pages of each shape.
+    pub(crate) schemas: PageSchemas,
     /// DSM: the schema of each attribute's relation.
     pub(crate) pairs: Vec<Arc<PageSchema>>,
     pub(crate) pages: BTreeMap<(u32, u64), Kept>,
@@ -85,7 +88,8 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// The table of that record.
     pub(crate) fn of(transaction: &'t mut Transaction<'store>, record: TableRecord) -> Result<Self> {
         let heap = record.pages()?.clone();
-        let schema = Arc::new(PageSchema::new(&record.definition));
+        let schemas = PageSchemas::of(&record.definition, &heap.shapes);
+        let schema = Arc::clone(schemas.current());
         let pairs = schemas_of_pairs(&schema, heap.options.layout);
         let environment = transaction.environment;
         let space = Space::open(environment, &transaction.transaction, record.prefix(), heap.options.page_bytes)?;
@@ -97,6 +101,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             record,
             heap,
             schema,
+            schemas,
             pairs,
             pages,
             space,
@@ -236,7 +241,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     /// The ids of all records.
-    pub(crate) fn record_ids(&mut self) -> Result<Vec<RecordId>> {
+    pub fn record_ids(&mut self) -> Result<Vec<RecordId>> {
         self.end_load()?;
         match self.state.heap.options.layout {
             HeapLayout::Dsm => self.ids_of_pairs(),
@@ -276,7 +281,8 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             changed.push((at, fields));
         }
         let fixed = changed.iter().all(|(at, _)| schema.attributes()[*at].kind != AttributeForm::Variable);
-        if fixed && !self.has_indexes() && self.state.heap.options.layout != HeapLayout::Dsm {
+        let is_paged = self.state.heap.options.layout != HeapLayout::Dsm && self.state.schemas.is_plain();
+        if fixed && is_paged && !self.has_indexes() {
             self.state.changed = true;
             return self.update_fixed(ids, &changed);
         }
@@ -483,19 +489,19 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         let key = key(self.table(), attribute, number);
         let bytes = values::get_raw(environment, &self.transaction.transaction, Name::Heap, &key)?;
         let bytes = bytes.ok_or_else(|| Error::corrupt(place(), "the page is missing"))?.to_vec();
-        let schema = self.schema_of(attribute);
+        let schema = match layout {
+            HeapLayout::Dsm => self.schema_of(attribute),
+            HeapLayout::Nsm | HeapLayout::Pax => self.state.schemas.of_page(&Head::parse(&bytes, &place)?, &place)?,
+        };
         let page = Page::open(layout, bytes, schema, true, &place)?;
         if let Page::Pax(page) = &page {
-            self.state.schema.places().try_for_each(|at| page.verify(at, &place))?;
+            page.schema.places().try_for_each(|at| page.verify(at, &place))?;
         }
         Ok(page)
     }
 
-    /// The schema of the pages of an attribute.
+    /// The schema of the pages of an attribute's relation.
     fn schema_of(&self, attribute: u32) -> &Arc<PageSchema> {
-        if self.state.heap.options.layout != HeapLayout::Dsm {
-            return &self.state.schema;
-        }
         let at = self.state.schema.attributes().iter().position(|own| own.column == attribute);
         at.and_then(|at| self.state.pairs.get(at)).unwrap_or(&self.state.schema)
     }

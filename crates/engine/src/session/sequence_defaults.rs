@@ -1,7 +1,7 @@
 //! DEFAULTs that ask a sequence: which one they name, and what becomes of them when it gets another name.
 
 use crate::Result;
-use crate::session::names_in;
+use crate::session::sequences::names_in;
 use crate::sql::dialect::Gingham;
 use crate::sql::quoted::full_name;
 use crate::sql::walk::{SyntaxTree, Visit};
