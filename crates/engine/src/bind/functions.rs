@@ -10,6 +10,7 @@ use crate::bind::tables::reference;
 use crate::bind::typed::with_types;
 use crate::bind::unnest::has_unnest;
 use crate::files::file_functions;
+use crate::sql::calls::list_of;
 use crate::sql::clauses::ROWS_FROM;
 use crate::sql::names::fold;
 use crate::sql::operators::call;
@@ -56,7 +57,15 @@ impl Binder<'_> {
                 other => Err(error::unsupported(format!("argument {other} of {function} in FROM"))),
             };
             let arrays = arguments.iter().map(array).collect::<Result<Vec<_>>>()?;
-            return self.unnested_rows(&arrays, shown, member);
+            return self.unnested_rows(&arrays, "unnest", shown, member);
+        }
+        if let Some(list) = list_of(&function) {
+            let value = |argument: &FunctionArg| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Ok(value.clone()),
+                other => Err(error::unsupported(format!("argument {other} of {function} in FROM"))),
+            };
+            let given = arguments.iter().map(value).collect::<Result<Vec<_>>>()?;
+            return self.unnested_rows(&[call(list, given)], &function, shown, member);
         }
         if let Some(files) = member.place.tables.get().files(name, arguments) {
             let from = self.rows_of(files, &TableReference::bare(function))?;
@@ -125,14 +134,20 @@ impl Binder<'_> {
     }
 
     /// The rows of `FROM UNNEST(array, …)`.
-    pub(super) fn unnested_rows(&mut self, arrays: &[Expr], shown: Shown<'_>, member: FromContext<'_>) -> Result<From> {
+    pub(super) fn unnested_rows(
+        &mut self,
+        arrays: &[Expr],
+        name: &str,
+        shown: Shown<'_>,
+        member: FromContext<'_>,
+    ) -> Result<From> {
         let place = member.place.inner(self.seen_by_lateral(member));
         let scope = NameScope::empty();
         let mut lists = Vec::with_capacity(arrays.len());
         for array in arrays {
             lists.push(self.condition(array, NameContext::of(&scope, &place), "FROM")?);
         }
-        self.elements(Listed { functions: vec![("unnest".into(), lists)], name: "unnest".into() }, shown)
+        self.elements(Listed { functions: vec![(name.into(), lists)], name: name.into() }, shown)
     }
 
     /// The rows of `ROWS FROM (f(…), g(…))`, side by side.

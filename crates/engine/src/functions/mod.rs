@@ -6,6 +6,9 @@
 //! | `catalog` | PostgreSQL's functions about the catalog and the session |
 //! | `arrays` | PostgreSQL's functions of arrays that DataFusion lacks |
 //! | `quoting` | quote_ident, quote_literal, format |
+//! | `degrees`, `exact` | trigonometry in degrees; functions of exact numbers |
+//! | `digest`, `escapes`, `nulls` | md5; unistr; num_nulls |
+//! | `matches` | regexp_split_to_array, regexp_matches, regexp_substr |
 //! | `fixed` | casts to CHAR(n) and VARCHAR(n) |
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
@@ -22,10 +25,16 @@
 mod arrays;
 mod catalog;
 mod characters;
+mod degrees;
+mod digest;
+mod escapes;
+mod exact;
 mod fixed;
 mod function;
 pub(crate) mod like;
+mod matches;
 pub(crate) mod names;
+mod nulls;
 mod numbers;
 mod quoting;
 pub(crate) mod regular;
@@ -38,6 +47,8 @@ mod waiting;
 
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
 pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL, asks_catalog, started};
+pub(crate) use exact::BITS_INVERTED;
+pub(crate) use matches::EACH_MATCH;
 pub(crate) use like::{LIKE_EACH, LIKE_ESCAPE};
 pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
 
@@ -65,6 +76,8 @@ const INTERNAL: &[&str] = &[
     COMPARE_ALL,
     COMPARE_ANY,
     SIMILAR_PATTERN,
+    BITS_INVERTED,
+    EACH_MATCH,
     TO_CHAR,
     TO_VARCHAR,
     names::ADD,
@@ -92,10 +105,13 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         substring::substring_of(),
         substring::substring_similar(),
         regular::regexp_replace(),
+        digest::md5(),
+        escapes::unistr(),
         version::version(),
         fixed::to_char(),
         fixed::to_varchar(),
     ]);
     all.extend(catalog::all().into_iter().chain(arrays::all()).chain(quoting::all()));
+    all.extend(degrees::all().into_iter().chain(exact::all()).chain(matches::all()).chain(nulls::all()));
     all
 }

@@ -152,6 +152,9 @@ impl Dialect for Gingham {
         if let Some(sets) = infix::grouping_sets(parser) {
             return Some(sets);
         }
+        if let Some(sign) = infix::sign(parser, OTHER) {
+            return Some(sign);
+        }
         let is_open = |at: usize| parser.peek_nth_token_ref(at).token == Token::LParen;
         if !is_open(0) || parser.get_current_token().token != Token::LParen {
             return None;

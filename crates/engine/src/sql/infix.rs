@@ -1,7 +1,7 @@
 //! Operators that the parser does not know: `LIKE ANY (…)`, `BETWEEN SYMMETRIC`, and the words behind a number that
 //! [`clauses`](crate::sql::clauses) makes operators of.
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Value};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, UnaryOperator, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -152,4 +152,18 @@ pub(super) fn grouping_sets(parser: &mut Parser<'_>) -> Option<Result<Expr, Pars
         parser.expect_token(&Token::RParen)?;
         Ok(Expr::GroupingSets(sets))
     })
+}
+
+/// `|/ x`, `||/ x`, `@ x` and `~ x`; `None` where a parser stands at something else. As all operators without a place of their own,
+/// they bind weaker than a sum.
+pub(super) fn sign(parser: &mut Parser<'_>, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    let op = match parser.peek_token_ref().token {
+        Token::PGSquareRoot => UnaryOperator::PGSquareRoot,
+        Token::PGCubeRoot => UnaryOperator::PGCubeRoot,
+        Token::AtSign => UnaryOperator::PGAbs,
+        Token::Tilde => UnaryOperator::BitwiseNot,
+        _ => return None,
+    };
+    parser.next_token();
+    Some(parser.parse_subexpr(precedence).map(|value| Expr::UnaryOp { op, expr: Box::new(value) }))
 }

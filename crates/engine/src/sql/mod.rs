@@ -20,7 +20,7 @@
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
-//! | `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
+//! | `calls`, `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
 //! | `postgres`, `arrays`, `array_queries` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
@@ -28,6 +28,7 @@ pub(crate) mod alter_design;
 mod alter_table;
 pub(crate) mod array_queries;
 pub(crate) mod arrays;
+pub(crate) mod calls;
 pub(crate) mod clauses;
 pub(crate) mod column_types;
 pub(crate) mod copy;

@@ -11,6 +11,7 @@ use crate::temporal::moment::{is_infinite, units_of_day};
 use crate::temporal::operators::INTERVAL;
 use crate::temporal::value::{At, changed};
 use crate::temporal::zones::ZONE;
+use crate::type_name::type_name;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
@@ -45,6 +46,10 @@ enum ComputedPart {
     Century,
     Millennium,
     IsoYear,
+    /// The day's number, that of 1970-01-01 being 2440588, and what of the day has passed.
+    Julian,
+    /// What a zone is east of Greenwich: times with a zone are shown in UTC.
+    Zone,
 }
 
 impl ComputedPart {
@@ -57,8 +62,28 @@ impl ComputedPart {
             "century" | "centuries" => Self::Century,
             "millennium" | "millenniums" | "millennia" => Self::Millennium,
             "isoyear" => Self::IsoYear,
+            "julian" => Self::Julian,
+            "timezone" | "timezone_hour" | "timezone_minute" => Self::Zone,
             _ => return None,
         })
+    }
+
+    /// An error where values of a type have no such part.
+    fn check(self, source: &DataType) -> Result<()> {
+        let is_there = match self {
+            Self::Zone => matches!(source, DataType::Timestamp(_, Some(_)) | DataType::Null),
+            Self::Julian => !matches!(source, DataType::Interval(_) | DataType::Time32(_) | DataType::Time64(_)),
+            _ => true,
+        };
+        match is_there {
+            true => Ok(()),
+            false => Err(Error::Unsupported(format!(
+                "{} has no {}",
+                type_name(source),
+                if self == Self::Zone { "time zone: that of TIMESTAMP WITH TIME ZONE is a part" } else { "julian day" }
+            ))
+            .into()),
+        }
     }
 
     /// The type of the part of a value: what has a fraction is exact.
@@ -73,6 +98,8 @@ impl ComputedPart {
         match self {
             Self::Second => DataType::Decimal128(digits + 2, digits as i8),
             Self::Millisecond => DataType::Decimal128(digits + 2, digits as i8 - 3),
+            Self::Julian if *source == DataType::Date32 => DataType::Decimal128(11, 0),
+            Self::Julian => DataType::Decimal128(20, 9),
             Self::Epoch => DataType::Decimal128(20 + digits, digits as i8),
             _ => DataType::Int32,
         }
@@ -102,6 +129,11 @@ impl PartSource {
         Some(match part {
             ComputedPart::Second | ComputedPart::Millisecond => (nanoseconds % 60_000_000_000).into(),
             ComputedPart::Epoch => i128::from(days) * i128::from(DAY) + i128::from(nanoseconds),
+            ComputedPart::Julian => {
+                let days = i128::from(days) + 2_440_588;
+                days * 1_000_000_000 + i128::from(nanoseconds / 86_400)
+            }
+            ComputedPart::Zone => 0,
             ComputedPart::Decade => year().div_euclid(10).into(),
             ComputedPart::Century => counted(year(), 100).into(),
             ComputedPart::Millennium => counted(year(), 1000).into(),
@@ -123,7 +155,7 @@ fn of_interval(interval: IntervalMonthDayNano, part: ComputedPart) -> Option<i12
         ComputedPart::Decade => years / 10,
         ComputedPart::Century => years / 100,
         ComputedPart::Millennium => years / 1000,
-        ComputedPart::IsoYear => return None,
+        ComputedPart::IsoYear | ComputedPart::Julian | ComputedPart::Zone => return None,
     })
 }
 
@@ -165,6 +197,7 @@ impl ScalarUDFImpl for DatePart {
         match name.and_then(ComputedPart::named) {
             Some(part) => {
                 let source = &arguments.arg_fields[1];
+                part.check(source.data_type())?;
                 Ok(Arc::new(Field::new(self.name(), part.type_of(source.data_type()), true)))
             }
             None => self.native.inner().return_field_from_args(arguments),

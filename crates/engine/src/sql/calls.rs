@@ -1,0 +1,127 @@
+//! Functions and operators of PostgreSQL that are calls of others: `|/ x` is sqrt, regexp_split_to_table gives the elements of
+//! regexp_split_to_array as rows, date_trunc in a zone truncates the local time there.
+
+use crate::functions::{BITS_INVERTED, EACH_MATCH};
+use crate::sql::operators::{call, take};
+use crate::temporal::AT_TIME_ZONE;
+use crate::{Error, Result};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    ObjectNamePart, TimezoneInfo, UnaryOperator, Value,
+};
+use gingham_storage::SqlState;
+
+/// Functions whose values are rows, and those that give the same values as a list.
+const IN_ROWS: [(&str, &str); 3] = [
+    ("regexp_split_to_table", "regexp_split_to_array"),
+    ("string_to_table", "string_to_array"),
+    ("regexp_matches", EACH_MATCH),
+];
+
+/// The function that gives as a list what `name` gives in rows.
+pub(crate) fn list_of(name: &str) -> Option<&'static str> {
+    IN_ROWS.iter().find(|(own, _)| *own == name).map(|(_, list)| *list)
+}
+
+/// What the arguments of make_interval are called.
+const PARTS_OF_INTERVAL: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+
+/// After the parts of an expression: the call that it stands for.
+pub(crate) fn mend(expression: &mut Expr) -> Result<()> {
+    match expression {
+        Expr::UnaryOp { op, expr } => {
+            let function = match op {
+                UnaryOperator::PGSquareRoot => "sqrt",
+                UnaryOperator::PGCubeRoot => "cbrt",
+                UnaryOperator::PGAbs => "abs",
+                UnaryOperator::BitwiseNot => BITS_INVERTED,
+                _ => return Ok(()),
+            };
+            *expression = call(function, vec![take(expr)]);
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::PGStartsWith, right } => {
+            *expression = call("starts_with", vec![take(left), take(right)]);
+        }
+        Expr::Function(function) => {
+            if let Some(own) = of_function(function)? {
+                *expression = own;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn of_function(function: &mut Function) -> Result<Option<Expr>> {
+    let [ObjectNamePart::Identifier(ident)] = function.name.0.as_slice() else { return Ok(None) };
+    let name = ident.value.to_ascii_lowercase();
+    if name == "make_interval" {
+        name_none(function)?;
+        return Ok(None);
+    }
+    if let Some(list) = list_of(&name) {
+        let arguments = unnamed(function);
+        return Ok(arguments.map(|arguments| call("unnest", vec![call(list, arguments)])));
+    }
+    if ["statement_timestamp", "transaction_timestamp"].contains(&name.as_str()) {
+        return Ok(unnamed(function).map(|arguments| call("now", arguments)));
+    }
+    if name == "date_trunc"
+        && let FunctionArguments::List(list) = &function.args
+        && list.args.len() == 3
+    {
+        let Some([unit, time, zone]) = unnamed(function).and_then(|arguments| <[Expr; 3]>::try_from(arguments).ok())
+        else {
+            return Ok(None);
+        };
+        let instant = Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(time),
+            data_type: DataType::Timestamp(Some(6), TimezoneInfo::Tz),
+            array: false,
+            format: None,
+        };
+        let local = call(AT_TIME_ZONE, vec![instant, zone.clone()]);
+        return Ok(Some(call(AT_TIME_ZONE, vec![call("date_trunc", vec![unit, local]), zone])));
+    }
+    Ok(None)
+}
+
+/// The arguments of a call, where all of them are values without names.
+fn unnamed(function: &mut Function) -> Option<Vec<Expr>> {
+    let FunctionArguments::List(list) = &mut function.args else { return None };
+    let arguments = list.args.iter_mut().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(own)) => Some(own),
+        _ => None,
+    });
+    let arguments = arguments.collect::<Option<Vec<&mut Expr>>>()?;
+    Some(arguments.into_iter().map(take).collect())
+}
+
+/// Puts the arguments of make_interval in their order, with zeros for those that are missing.
+fn name_none(function: &mut Function) -> Result<()> {
+    let FunctionArguments::List(list) = &mut function.args else { return Ok(()) };
+    let mut parts: Vec<Option<Expr>> = vec![None; PARTS_OF_INTERVAL.len()];
+    for (at, argument) in list.args.iter_mut().enumerate() {
+        let (at, own) = match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(own)) => (Some(at), own),
+            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(own), .. } => {
+                (PARTS_OF_INTERVAL.iter().position(|part| name.value.eq_ignore_ascii_case(part)), own)
+            }
+            _ => return Ok(()),
+        };
+        match at.and_then(|at| parts.get_mut(at)) {
+            Some(part) => *part = Some(take(own)),
+            None => {
+                return Err(Error::invalid(
+                    SqlState::UndefinedFunction,
+                    format!("make_interval takes {}, in this order or by name", PARTS_OF_INTERVAL.join(", ")),
+                ));
+            }
+        }
+    }
+    let zero = || Expr::value(Value::Number("0".to_owned(), false));
+    let argument = |part: Option<Expr>| FunctionArg::Unnamed(FunctionArgExpr::Expr(part.unwrap_or_else(zero)));
+    list.args = parts.into_iter().map(argument).collect();
+    Ok(())
+}
