@@ -135,7 +135,14 @@ struct Replay<'a> {
 impl<'a> Replay<'a> {
     fn new(server: &'a Server) -> Result<Self, String> {
         let database = server.database()?;
-        Ok(Self { server, database, connections: HashMap::new(), apart: HashMap::new(), all_apart: false, written: Vec::new() })
+        Ok(Self {
+            server,
+            database,
+            connections: HashMap::new(),
+            apart: HashMap::new(),
+            all_apart: false,
+            written: Vec::new(),
+        })
     }
 
     fn record(&mut self, record: &Record, outcome: &Outcome, open: bool) -> Result<Judged, String> {

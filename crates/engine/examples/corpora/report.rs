@@ -147,9 +147,10 @@ impl Report {
 
     /// What PostgreSQL's own tests ask for and Gingham does not have, by Gingham's message.
     fn reasons(&self, page: &mut String) {
-        let kinds = self.kinds.iter().filter(|((of, _), kind)| {
-            *of == Verdict::Dialect && kind.corpora.contains_key(&Corpus::Postgres)
-        });
+        let kinds = self
+            .kinds
+            .iter()
+            .filter(|((of, _), kind)| *of == Verdict::Dialect && kind.corpora.contains_key(&Corpus::Postgres));
         let kinds: Vec<(&str, &Kind)> = kinds.map(|((_, kind), found)| (kind.as_str(), found)).collect();
         if kinds.is_empty() {
             return;

@@ -110,7 +110,9 @@ impl Session {
                 let fault = matches!(error, Error::Internal(_));
                 json!([number, "refused", error.to_string(), fault, error.sqlstate()])
             }
-            (Ok(answer), What::Script | What::Setup) if !answer.table.kinds.is_empty() => handed_on(number, &answer.table),
+            (Ok(answer), What::Script | What::Setup) if !answer.table.kinds.is_empty() => {
+                handed_on(number, &answer.table)
+            }
             (Ok(answer), What::Query(query)) => self.held(number, query, &answer.table),
             (Ok(answer), _) => json!([number, "done", answer.changed]),
         });

@@ -96,7 +96,7 @@ pub fn subject(sql: &str) -> Subject {
         "declare" | "close" => words.get(1).cloned().into_iter().collect(),
         "fetch" | "move" => words.last().cloned().into_iter().collect(),
         // A unique index says something about its table.
-        "create" if place(&["unique"]) == Some(1) => place(&["on"]).and_then(after).into_iter().collect(),
+        "create" if place(&["unique"]) == Some(1) => [behind("on"), behind("index")].concat(),
         "create" | "insert" | "delete" | "update" | "alter" | "drop" | "copy" | "truncate" | "merge" | "prepare" => {
             name(0)
         }

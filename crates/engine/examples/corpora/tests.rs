@@ -131,7 +131,8 @@ fn scripts_of_psql_are_read() {
     let text = "-- it's a comment\n\\set x 1\nSELECT 'a;b', E'it\\';', \"c;d\" -- why; not\n  /* /* ; */ */ FROM t;\n\
         CREATE FUNCTION f() AS $x$ SELECT 1; $$;$$ $x$ LANGUAGE sql;\nSELECT (1;2) \\; SELECT $1::int;\n\\d t\nSELECT 3 \\gset\nSELECT 4";
     let found = statements(text);
-    let texts: Vec<String> = found.iter().map(|(_, sql, _)| sql.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let texts: Vec<String> =
+        found.iter().map(|(_, sql, _)| sql.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let expected = [
         "SELECT 'a;b', E'it\\';', \"c;d\" FROM t",
         "CREATE FUNCTION f() AS $x$ SELECT 1; $$;$$ $x$ LANGUAGE sql",
@@ -145,7 +146,8 @@ fn scripts_of_psql_are_read() {
 
 #[test]
 fn data_follow_a_copy_that_runs() {
-    let text = "COPY t (a) FROM stdin;\n1\n2\n\\.\nCOPY u FROM stdin;\nSELECT 1;\nCOPY v FROM STDIN NULL 'null';\nnull\n\\.\n";
+    let text =
+        "COPY t (a) FROM stdin;\n1\n2\n\\.\nCOPY u FROM stdin;\nSELECT 1;\nCOPY v FROM STDIN NULL 'null';\nnull\n\\.\n";
     let found = statements(text);
     let data: Vec<Option<&str>> = found.iter().map(|(.., data)| data.as_deref()).collect();
     assert_eq!(data, [Some("1\n2\n"), None, None, Some("null\n")]);

@@ -6,7 +6,7 @@ use crate::functions::numbers::{doubles, numbers};
 use crate::type_name::type_name;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int32Array};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, Int16Type, Int32Type, Int64Type, Int8Type};
+use arrow::datatypes::{DataType, Decimal128Type, Int8Type, Int16Type, Int32Type, Int64Type};
 use datafusion::common::internal_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
@@ -21,17 +21,27 @@ const WHOLE: DataType = DataType::Decimal128(38, 0);
 pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
     let scale_type = |_: &[DataType]| Ok(DataType::Int32);
     vec![
-        PureFunction::new("scale", |types| exact("scale", types, 1), scale_type, |own, _| {
-            let (values, scale) = decimals(&own[0])?;
-            let of = values.iter().map(|value| value.map(|_| i32::from(scale)));
-            Ok(Arc::new(of.collect::<Int32Array>()))
-        })
+        PureFunction::new(
+            "scale",
+            |types| exact("scale", types, 1),
+            scale_type,
+            |own, _| {
+                let (values, scale) = decimals(&own[0])?;
+                let of = values.iter().map(|value| value.map(|_| i32::from(scale)));
+                Ok(Arc::new(of.collect::<Int32Array>()))
+            },
+        )
         .build(),
-        PureFunction::new("min_scale", |types| exact("min_scale", types, 1), scale_type, |own, _| {
-            let (values, scale) = decimals(&own[0])?;
-            let of = values.iter().map(|value| value.map(|value| least_scale(value, scale)));
-            Ok(Arc::new(of.collect::<Int32Array>()))
-        })
+        PureFunction::new(
+            "min_scale",
+            |types| exact("min_scale", types, 1),
+            scale_type,
+            |own, _| {
+                let (values, scale) = decimals(&own[0])?;
+                let of = values.iter().map(|value| value.map(|value| least_scale(value, scale)));
+                Ok(Arc::new(of.collect::<Int32Array>()))
+            },
+        )
         .build(),
         PureFunction::new("div", |types| exact("div", types, 2), |_| Ok(WHOLE), quotients).build(),
         PureFunction::new("width_bucket", bucket_types, scale_type, buckets).build(),
@@ -174,8 +184,7 @@ fn of_decimals(arguments: [&ArrayRef; 3], row: usize, count: i64) -> Result<i32>
     }
     let scale = parts.iter().map(|(_, scale)| *scale).max().unwrap_or_default();
     let [value, low, high] = parts.map(|(value, from)| scaled(value, from, scale));
-    let too_long =
-        || invalid!(NumericValueOutOfRange, "width_bucket: the numbers have more than 38 digits together");
+    let too_long = || invalid!(NumericValueOutOfRange, "width_bucket: the numbers have more than 38 digits together");
     let (Some(value), Some(low), Some(high)) = (value, low, high) else { return too_long() };
     if low == high {
         return invalid!(InvalidParameterValue, "width_bucket: the lower bound can't be the upper one");

@@ -1,11 +1,11 @@
 //! What regular expressions find, as lists: regexp_split_to_array, and the groups of each match, which regexp_matches gives in
-//! rows; and regexp_substr.
+//! rows; and regexp_substr, regexp_instr and regexp_count.
 
 use crate::error::invalid;
-use crate::functions::function::PureFunction;
-use crate::functions::regular::{compiled, written};
+use crate::functions::function::{Compute, PureFunction};
+use crate::functions::regular::{Matches, compiled, place_of, written};
 use crate::type_name::type_name;
-use arrow::array::{Array, ArrayRef, AsArray, ListBuilder, StringViewArray, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListBuilder, StringViewArray, StringViewBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use datafusion::error::Result;
@@ -32,9 +32,9 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
             |own, _| each_match(own),
         )
         .build(),
-        PureFunction::new("regexp_substr", part_types, |_| Ok(DataType::Utf8View), |own, _| parts(own))
-            .may_be_null()
-            .build(),
+        regexp_substr(),
+        regexp_instr(),
+        regexp_count(),
     ]
 }
 
@@ -91,7 +91,7 @@ fn split(arguments: &[ArrayRef]) -> Result<ArrayRef> {
             );
         }
         let mut behind = 0;
-        for found in expression.find_iter(text) {
+        for found in Matches::new(expression, text, Some(0)).filter_map(|found| found.get(0)) {
             if found.is_empty() && [behind, text.len()].contains(&found.start()) {
                 continue;
             }
@@ -113,7 +113,7 @@ fn each_match(arguments: &[ArrayRef]) -> Result<ArrayRef> {
             lists.append_null();
             return Ok(());
         };
-        for groups in expression.captures_iter(text).take(if is_global { usize::MAX } else { 1 }) {
+        for groups in Matches::new(expression, text, Some(0)).take(if is_global { usize::MAX } else { 1 }) {
             let from = usize::from(groups.len() > 1);
             for group in groups.iter().skip(from) {
                 lists.values().values().append_option(group.map(|group| group.as_str()));
@@ -126,64 +126,176 @@ fn each_match(arguments: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(lists.finish()))
 }
 
-/// The types of `regexp_substr(text, pattern, start, occurrence, flags, group)`.
-fn part_types(types: &[DataType]) -> Result<Vec<DataType>> {
-    let all = [
-        DataType::Utf8View,
-        DataType::Utf8View,
-        DataType::Int64,
-        DataType::Int64,
-        DataType::Utf8View,
-        DataType::Int64,
-    ];
-    if !(2..=all.len()).contains(&types.len()) {
+/// The types of arguments: a text, a pattern, and what `behind` says, as far as it is given.
+fn search_types(name: &str, types: &[DataType], behind: &[DataType]) -> Result<Vec<DataType>> {
+    let all = [&[DataType::Utf8View, DataType::Utf8View], behind].concat();
+    if types.len() < 2 || types.len() > all.len() {
         return invalid!(
             UndefinedFunction,
-            "regexp_substr takes a text, a pattern, a start, the number of a match, flags and the number of a group; not {} values",
+            "{name} takes a text, a pattern, and up to {} values more, not {} values",
+            behind.len(),
             types.len()
         );
     }
     for (own, wanted) in types.iter().zip(&all) {
         if !is_text(own) && !(wanted.is_integer() && own.is_integer()) {
-            return invalid!(UndefinedFunction, "regexp_substr does not take {} there; cast it", type_name(own));
+            return invalid!(UndefinedFunction, "{name} does not take {} there; cast it", type_name(own));
         }
     }
     Ok(all[..types.len()].to_vec())
 }
 
-fn parts(arguments: &[ArrayRef]) -> Result<ArrayRef> {
-    let texts = |at: usize| arguments.get(at).map(|own| cast(own, &DataType::Utf8View)).transpose();
-    let numbers = |at: usize| arguments.get(at).map(|own| cast(own, &DataType::Int64)).transpose();
-    let (values, patterns, flags) = (texts(0)?, texts(1)?, texts(4)?);
-    let (starts, occurrences, groups) = (numbers(2)?, numbers(3)?, numbers(5)?);
-    let number = |column: &Option<ArrayRef>, row: usize, least: i64, what: &str| -> Result<Option<usize>> {
-        let Some(column) = column else { return Ok(None) };
-        let number = column.as_primitive::<Int64Type>().value(row);
-        match usize::try_from(number) {
-            Ok(own) if number >= least => Ok(Some(own)),
-            _ => invalid!(InvalidParameterValue, "regexp_substr: {number} is no number of {what}"),
+/// What a search is told beside its text and pattern, and which argument tells it.
+#[derive(Debug, Clone, Copy, Default)]
+struct SearchArguments {
+    name: &'static str,
+    start: Option<usize>,
+    occurrence: Option<usize>,
+    end: Option<usize>,
+    flags: Option<usize>,
+    group: Option<usize>,
+}
+
+/// A search in one row.
+struct Search<'a> {
+    text: &'a str,
+    /// Where it begins; `None` behind the end.
+    from: Option<usize>,
+    /// The match that is asked for, from 0.
+    occurrence: usize,
+    /// The place behind the match is asked for.
+    at_end: bool,
+    group: usize,
+}
+
+impl SearchArguments {
+    /// The results of `of` for the rows without NULLs.
+    fn each<T>(
+        self,
+        arguments: &[ArrayRef],
+        mut of: impl FnMut(&Regex, &Search<'_>) -> Option<T>,
+    ) -> Result<Vec<Option<T>>> {
+        let mut views = Vec::with_capacity(arguments.len());
+        for own in arguments {
+            let wanted = if own.data_type().is_integer() { DataType::Int64 } else { DataType::Utf8View };
+            views.push(cast(own, &wanted)?);
         }
-    };
-    let mut results = StringViewBuilder::new();
-    let (Some(values), Some(patterns)) = (values, patterns) else { return Ok(Arc::new(results.finish())) };
-    for row in 0..values.len() {
-        if arguments.iter().any(|own| own.is_null(row)) {
-            results.append_null();
-            continue;
+        let number = |at: Option<usize>, row: usize, least: i64, most: i64, usual: i64, what: &str| -> Result<usize> {
+            let given = at.and_then(|at| views.get(at)).map(|own| own.as_primitive::<Int64Type>().value(row));
+            match given.unwrap_or(usual) {
+                own if (least..=most).contains(&own) => Ok(usize::try_from(own).unwrap_or(usize::MAX)),
+                own => invalid!(InvalidParameterValue, "{}: {own} is no {what}", self.name),
+            }
+        };
+        let mut kept: Option<(String, String, Regex)> = None;
+        let mut results = Vec::with_capacity(views[0].len());
+        for row in 0..views[0].len() {
+            if views.iter().any(|own| own.is_null(row)) {
+                results.push(None);
+                continue;
+            }
+            let text = views[0].as_string_view().value(row);
+            let pattern = views[1].as_string_view().value(row);
+            let flags = self.flags.and_then(|at| views.get(at)).map_or("", |own| own.as_string_view().value(row));
+            if flags.contains('g') {
+                return invalid!(InvalidParameterValue, "{} does not take the flag g", self.name);
+            }
+            let skipped = number(self.start, row, 1, i64::MAX, 1, "number of a character")? - 1;
+            let search = Search {
+                text,
+                from: place_of(text, skipped),
+                occurrence: number(self.occurrence, row, 1, i64::MAX, 1, "number of a match")? - 1,
+                at_end: number(
+                    self.end,
+                    row,
+                    0,
+                    1,
+                    0,
+                    "end: it is 0 for the first place of a match, 1 for the one behind it",
+                )? == 1,
+                group: number(self.group, row, 0, i64::MAX, 0, "number of a group")?,
+            };
+            if !kept.as_ref().is_some_and(|(own, of, _)| own == pattern && of == flags) {
+                kept = Some((pattern.to_owned(), flags.to_owned(), compiled(&written(pattern, flags)?)?));
+            }
+            results.push(kept.as_ref().and_then(|(.., expression)| of(expression, &search)));
         }
-        let flags = flags.as_ref().map_or("", |flags| flags.as_string_view().value(row));
-        if flags.contains('g') {
-            return invalid!(InvalidParameterValue, "regexp_substr finds one match; it does not take the flag g");
-        }
-        let expression = compiled(&written(patterns.as_string_view().value(row), flags)?)?;
-        let text = values.as_string_view().value(row);
-        let skipped = number(&starts, row, 1, "a character")?.map_or(0, |start| start - 1);
-        let from = text.char_indices().map(|(at, _)| at).nth(skipped);
-        let from = from.or((skipped == text.chars().count()).then_some(text.len()));
-        let occurrence = number(&occurrences, row, 1, "a match")?.map_or(0, |number| number - 1);
-        let group = number(&groups, row, 0, "a group")?.unwrap_or(0);
-        let found = from.and_then(|from| expression.captures_iter(&text[from..]).nth(occurrence));
-        results.append_option(found.and_then(|found| found.get(group).map(|group| group.as_str().to_owned())));
+        Ok(results)
     }
-    Ok(Arc::new(results.finish()))
+}
+
+/// `regexp_substr(text, pattern, start, occurrence, flags, group)`.
+fn regexp_substr() -> Arc<ScalarUDF> {
+    const ARGUMENTS: SearchArguments = SearchArguments {
+        name: "regexp_substr",
+        start: Some(2),
+        occurrence: Some(3),
+        end: None,
+        flags: Some(4),
+        group: Some(5),
+    };
+    let types = |types: &[DataType]| {
+        search_types(ARGUMENTS.name, types, &[DataType::Int64, DataType::Int64, DataType::Utf8View, DataType::Int64])
+    };
+    let parts: Compute = |own, _| {
+        let parts = ARGUMENTS.each(own, |expression, search| {
+            let found = Matches::new(expression, search.text, search.from).nth(search.occurrence)?;
+            found.get(search.group).map(|group| group.as_str().to_owned())
+        });
+        Ok(Arc::new(parts?.into_iter().collect::<StringViewArray>()))
+    };
+    PureFunction::new(ARGUMENTS.name, types, |_| Ok(DataType::Utf8View), parts).may_be_null().build()
+}
+
+/// `regexp_instr(text, pattern, start, occurrence, end, flags, group)`; DataFusion's form has no `end`.
+fn regexp_instr() -> Arc<ScalarUDF> {
+    const ARGUMENTS: SearchArguments = SearchArguments {
+        name: "regexp_instr",
+        start: Some(2),
+        occurrence: Some(3),
+        end: Some(4),
+        flags: Some(5),
+        group: Some(6),
+    };
+    let types = |types: &[DataType]| {
+        let mut behind = vec![DataType::Int64; 3];
+        if types.get(4).is_some_and(is_text) {
+            behind.pop();
+        }
+        behind.extend([DataType::Utf8View, DataType::Int64]);
+        search_types(ARGUMENTS.name, types, &behind)
+    };
+    let places: Compute = |own, _| {
+        let without_end = SearchArguments { end: None, flags: Some(4), group: Some(5), ..ARGUMENTS };
+        let has_end = own.get(4).is_none_or(|own| own.data_type().is_integer());
+        let arguments = if has_end { ARGUMENTS } else { without_end };
+        let places = arguments.each(own, |expression, search| {
+            let found = Matches::new(expression, search.text, search.from).nth(search.occurrence);
+            let place = found.and_then(|found| {
+                found.get(search.group).map(|group| if search.at_end { group.end() } else { group.start() })
+            });
+            Some(place.map_or(0, |place| search.text[..place].chars().count() as i64 + 1))
+        });
+        Ok(Arc::new(places?.into_iter().collect::<Int64Array>()))
+    };
+    PureFunction::new(ARGUMENTS.name, types, |_| Ok(DataType::Int64), places).build()
+}
+
+/// `regexp_count(text, pattern, start, flags)`.
+fn regexp_count() -> Arc<ScalarUDF> {
+    const ARGUMENTS: SearchArguments = SearchArguments {
+        name: "regexp_count",
+        start: Some(2),
+        occurrence: None,
+        end: None,
+        flags: Some(3),
+        group: None,
+    };
+    let types = |types: &[DataType]| search_types(ARGUMENTS.name, types, &[DataType::Int64, DataType::Utf8View]);
+    let counts: Compute = |own, _| {
+        let counts = ARGUMENTS
+            .each(own, |expression, search| Some(Matches::new(expression, search.text, search.from).count() as i64));
+        Ok(Arc::new(counts?.into_iter().collect::<Int64Array>()))
+    };
+    PureFunction::new(ARGUMENTS.name, types, |_| Ok(DataType::Int64), counts).build()
 }

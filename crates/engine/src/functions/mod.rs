@@ -8,7 +8,7 @@
 //! | `quoting` | quote_ident, quote_literal, format |
 //! | `degrees`, `exact` | trigonometry in degrees; functions of exact numbers |
 //! | `digest`, `escapes`, `nulls` | md5; unistr; num_nulls |
-//! | `matches` | regexp_split_to_array, regexp_matches, regexp_substr |
+//! | `matches` | regexp_split_to_array, regexp_matches, regexp_substr, regexp_instr, regexp_count |
 //! | `fixed` | casts to CHAR(n) and VARCHAR(n) |
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
@@ -48,8 +48,8 @@ mod waiting;
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
 pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL, asks_catalog, started};
 pub(crate) use exact::BITS_INVERTED;
-pub(crate) use matches::EACH_MATCH;
 pub(crate) use like::{LIKE_EACH, LIKE_ESCAPE};
+pub(crate) use matches::EACH_MATCH;
 pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
 
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};

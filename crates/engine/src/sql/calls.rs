@@ -2,6 +2,7 @@
 //! regexp_split_to_array as rows, date_trunc in a zone truncates the local time there.
 
 use crate::functions::{BITS_INVERTED, EACH_MATCH};
+use crate::sql::hypothetical;
 use crate::sql::operators::{call, take};
 use crate::temporal::AT_TIME_ZONE;
 use crate::{Error, Result};
@@ -43,7 +44,9 @@ pub(crate) fn mend(expression: &mut Expr) -> Result<()> {
             *expression = call("starts_with", vec![take(left), take(right)]);
         }
         Expr::Function(function) => {
-            if let Some(own) = of_function(function)? {
+            if let Some(own) = hypothetical::counted(function)? {
+                *expression = own;
+            } else if let Some(own) = of_function(function)? {
                 *expression = own;
             }
         }

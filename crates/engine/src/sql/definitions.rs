@@ -1,7 +1,8 @@
 //! What the parser lacks of CREATE TABLE, put right among the tokens.
 //!
 //! `LIKE t INCLUDING …` becomes a column whose type says so, wherever it stands in the list; the options of an identity column, which
-//! may stand in any order, get the one that the parser wants; UNLOGGED becomes TRANSIENT, which it knows.
+//! may stand in any order, get the one that the parser wants; UNLOGGED becomes TRANSIENT, which it knows; columns that are called
+//! `key` or `index` are put in quotes, without which they would be MySQL's keys.
 
 use datafusion::sql::sqlparser::ast::{DataType, Ident, ObjectName};
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -39,6 +40,7 @@ pub(crate) fn like_of(data_type: &DataType) -> Option<LikeTable> {
 pub(crate) fn mend(tokens: &mut Vec<TokenWithSpan>) {
     let has = |wanted: &str| tokens.iter().any(|token| is_word(token, wanted));
     let (like, identity, unlogged) = (has("LIKE"), has("IDENTITY"), has("UNLOGGED"));
+    let (create, key, index) = (has("CREATE"), has("KEY"), has("INDEX"));
     if like {
         mend_like(tokens);
     }
@@ -47,6 +49,9 @@ pub(crate) fn mend(tokens: &mut Vec<TokenWithSpan>) {
     }
     if unlogged {
         mend_unlogged(tokens);
+    }
+    if create && (key || index) {
+        quote_keys(tokens);
     }
 }
 
@@ -57,6 +62,19 @@ fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
 /// The positions of the tokens that mean something.
 fn meaning(tokens: &[TokenWithSpan]) -> Vec<usize> {
     (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect()
+}
+
+/// Quotes KEY and INDEX where a column of that name begins: `(key INTEGER, …)`.
+fn quote_keys(tokens: &mut [TokenWithSpan]) {
+    let places = meaning(tokens);
+    for at in 1..places.len() {
+        let begins = matches!(tokens[places[at - 1]].token, Token::LParen | Token::Comma);
+        let name = ["key", "index"].into_iter().find(|name| is_word(&tokens[places[at]], name));
+        let has_type = places.get(at + 1).is_some_and(|next| matches!(tokens[*next].token, Token::Word(_)));
+        if let Some(name) = name.filter(|_| begins && has_type) {
+            tokens[places[at]].token = quoted(name);
+        }
+    }
 }
 
 fn mend_like(tokens: &mut Vec<TokenWithSpan>) {

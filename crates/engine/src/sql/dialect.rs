@@ -155,6 +155,9 @@ impl Dialect for Gingham {
         if let Some(sign) = infix::sign(parser, OTHER) {
             return Some(sign);
         }
+        if let Some(column) = infix::interval_column(parser) {
+            return Some(column);
+        }
         let is_open = |at: usize| parser.peek_nth_token_ref(at).token == Token::LParen;
         if !is_open(0) || parser.get_current_token().token != Token::LParen {
             return None;

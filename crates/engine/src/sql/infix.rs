@@ -154,6 +154,22 @@ pub(super) fn grouping_sets(parser: &mut Parser<'_>) -> Option<Result<Expr, Pars
     })
 }
 
+/// A column that is called `interval`, where no text follows; `None` where a parser stands at something else.
+pub(super) fn interval_column(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    if !is_word(parser, 0, "interval") {
+        return None;
+    }
+    let is_end = match &parser.peek_nth_token_ref(1).token {
+        Token::Comma | Token::RParen | Token::DoubleColon | Token::EOF | Token::SemiColon | Token::Eq => true,
+        Token::Word(word) => matches!(word.keyword, Keyword::FROM | Keyword::AS) && word.quote_style.is_none(),
+        _ => false,
+    };
+    is_end.then(|| {
+        parser.next_token();
+        Ok(Expr::Identifier(Ident::new("interval")))
+    })
+}
+
 /// `|/ x`, `||/ x`, `@ x` and `~ x`; `None` where a parser stands at something else. As all operators without a place of their own,
 /// they bind weaker than a sum.
 pub(super) fn sign(parser: &mut Parser<'_>, precedence: u8) -> Option<Result<Expr, ParserError>> {

@@ -20,7 +20,7 @@
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
-//! | `calls`, `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
+//! | `calls`, `hypothetical`, `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
 //! | `postgres`, `arrays`, `array_queries` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
@@ -39,6 +39,7 @@ pub(crate) mod dialect;
 pub(crate) mod explain;
 pub(crate) mod forms;
 pub(crate) mod headings;
+mod hypothetical;
 pub(crate) mod ignored;
 pub(crate) mod infix;
 pub(crate) mod into;

@@ -1,8 +1,8 @@
 //! Operators that DataFusion reads otherwise than PostgreSQL, as calls of functions: `^` is a power and no exclusive or,
 //! and INTERVAL '…' has PostgreSQL's forms.
 
-use crate::temporal::{AT_TIME_ZONE, TIME_OF, TO_INTERVAL};
 use crate::Result;
+use crate::temporal::{AT_TIME_ZONE, TIME_OF, TO_INTERVAL};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, ObjectNamePart, TypedString, UnaryOperator,

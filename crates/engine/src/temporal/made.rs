@@ -10,7 +10,9 @@ use crate::temporal::operators::INTERVAL;
 use crate::temporal::text::{Zone, utc_of};
 use crate::temporal::zones::ZONE;
 use crate::type_name::type_name;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, IntervalMonthDayNanoArray, TimestampMicrosecondArray};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, IntervalMonthDayNanoArray, TimestampMicrosecondArray,
+};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, IntervalMonthDayNano, TimeUnit};
 use datafusion::error::Result;
@@ -23,7 +25,9 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
     let interval = |_: &[DataType]| Ok(INTERVAL);
     let finite: Compute = |own, _| finite(&own[0]);
     vec![
-        PureFunction::new("make_timestamp", |types| parts("make_timestamp", types, 6, false), local, timestamps).build(),
+        PureFunction::new("make_date", date_parts, |_| Ok(DataType::Date32), dates).build(),
+        PureFunction::new("make_timestamp", |types| parts("make_timestamp", types, 6, false), local, timestamps)
+            .build(),
         PureFunction::new("make_timestamptz", |types| parts("make_timestamptz", types, 6, true), instant, timestamps)
             .build(),
         PureFunction::new("make_interval", |types| parts("make_interval", types, 7, false), interval, intervals)
@@ -56,6 +60,39 @@ fn row_of(arguments: &[ArrayRef], row: usize) -> Option<(Vec<i64>, f64)> {
     let whole = arguments.iter().filter_map(|own| own.as_primitive_opt::<Int64Type>());
     let seconds = arguments.iter().find_map(|own| own.as_primitive_opt::<Float64Type>())?;
     Some((whole.map(|own| own.value(row)).collect(), seconds.value(row)))
+}
+
+fn date_parts(types: &[DataType]) -> Result<Vec<DataType>> {
+    let is_number = |own: &DataType| own.is_integer() || own.is_null() || own.is_string();
+    match types {
+        [_, _, _] if types.iter().all(is_number) => Ok(vec![DataType::Int64; 3]),
+        _ => invalid!(UndefinedFunction, "make_date takes a year, a month and a day as whole numbers"),
+    }
+}
+
+fn dates(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
+    let mut made = Vec::with_capacity(arguments[0].len());
+    for row in 0..arguments[0].len() {
+        if arguments.iter().any(|own| own.is_null(row)) {
+            made.push(None);
+            continue;
+        }
+        let [year, month, day] = [0, 1, 2].map(|at| arguments[at].as_primitive::<Int64Type>().value(row));
+        let days = day_of(year, month, day).and_then(|days| i32::try_from(days).ok());
+        match days {
+            Some(days) => made.push(Some(days)),
+            None => return invalid!(DatetimeFieldOverflow, "there is no day {year}-{month:02}-{day:02}"),
+        }
+    }
+    Ok(Arc::new(made.into_iter().collect::<Date32Array>()))
+}
+
+/// The day of a date, whose year is negative before the first; `None` where there is none.
+fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_year = year != 0 && (-4713..=5_874_897).contains(&year);
+    let of_era = if year < 0 { year + 1 } else { year };
+    let is_day = is_year && (1..=12).contains(&month) && (1..=days_of(of_era, month)).contains(&day);
+    is_day.then(|| Civil { year: of_era, month, day }.days())
 }
 
 fn timestamps(arguments: &[ArrayRef], result: &DataType) -> Result<ArrayRef> {
@@ -95,18 +132,15 @@ fn timestamp(whole: &[i64], seconds: f64) -> Result<i64> {
     let [year, month, day, hour, minute] = *whole else {
         return datafusion::common::internal_err!("{} parts of a timestamp", whole.len());
     };
-    let is_year = year != 0 && (-4713..=294_276).contains(&year);
-    let of_era = if year < 0 { year + 1 } else { year };
-    if !is_year || !(1..=12).contains(&month) || !(1..=days_of(of_era, month)).contains(&day) {
+    let Some(days) = day_of(year, month, day) else {
         return invalid!(DatetimeFieldOverflow, "there is no day {year}-{month:02}-{day:02}");
-    }
+    };
     let is_time = (0..=24).contains(&hour) && (0..=59).contains(&minute) && (0.0..=60.0).contains(&seconds);
     let micros = (seconds * 1e6).round_ties_even() as i64;
     let time = (hour * 60 + minute) * 60_000_000 + micros;
     if !is_time || time > 86_400_000_000 {
         return invalid!(DatetimeFieldOverflow, "there is no time {hour}:{minute:02}:{seconds}");
     }
-    let days = Civil { year: of_era, month, day }.days();
     match days.checked_mul(86_400_000_000).and_then(|midnight| midnight.checked_add(time)) {
         Some(micros) => Ok(micros),
         None => invalid!(DatetimeFieldOverflow, "{year}-{month:02}-{day:02} is out of range for TIMESTAMP"),

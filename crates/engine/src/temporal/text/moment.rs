@@ -395,7 +395,8 @@ impl<'t> MomentReader<'t> {
 
     /// A day or a year that stands alone, beside the name of a month.
     fn part(&mut self, digits: &str, start: usize) -> Result<(), Misread> {
-        let is_day = digits.len() <= 2 && self.day.is_none();
+        let is_short = digits.len() <= 2;
+        let is_day = is_short && self.day.is_none();
         let ends = self.run(|byte| byte.is_ascii_alphabetic());
         let is_ordinal = matches!(ends.to_ascii_lowercase().as_str(), "st" | "nd" | "rd" | "th");
         if !ends.is_empty() && !is_ordinal {
@@ -403,7 +404,12 @@ impl<'t> MomentReader<'t> {
         }
         self.run(|byte| byte == b'-');
         match is_day {
+            // Behind a year comes a month, as in `1999 01 08`; elsewhere it comes first, as in `01 08 1999`.
+            true if self.month.is_none() && self.year.is_some() => self.month = Some(parsed(digits)?),
             true => self.day = Some(parsed(digits)?),
+            false if is_short && self.month.is_none() && self.year.is_none() => {
+                (self.month, self.day) = (self.day, Some(parsed(digits)?));
+            }
             false if self.year.is_none() => self.set_year(digits)?,
             false => return Err(Misread::Form),
         }
@@ -441,6 +447,9 @@ mod tests {
             ("10000-01-01", day(10_000, 1, 1), None),
             ("January 8, 99 BC", day(-98, 1, 8), None),
             ("990108", day(1999, 1, 8), None),
+            ("1999 01 08", day(1999, 1, 8), None),
+            ("01 08 1999", day(1999, 1, 8), None),
+            ("1999 Jan 08", day(1999, 1, 8), None),
             ("1999.008", day(1999, 1, 8), None),
             ("J2451187", day(1999, 1, 8), None),
             ("J0", day(-4713, 11, 24), None),
