@@ -55,6 +55,14 @@ const OWN: &[&str] = &[
     "tsvector",
     "txid_current",
     "xml",
+    "booland_statefunc",
+    "boolor_statefunc",
+    "float4send",
+    "float8_accum",
+    "float8_combine",
+    "float8_regr_accum",
+    "float8_regr_combine",
+    "float8send",
 ];
 
 /// First words, two at most, of the same.
@@ -62,8 +70,12 @@ const OWN_STARTS: &[&str] = &["create type", "create user", "drop type", "drop u
 
 /// Holds Gingham's outcome against PostgreSQL's reply.
 pub fn judge(sql: &str, outcome: &Outcome, reply: &Reply) -> Judged {
+    let is_explain = words(sql).next().is_some_and(|first| first == "explain");
     match (reply, outcome) {
         (_, Outcome::NotRun) => judged(Verdict::NotRun),
+        (Reply::Rows { .. }, Outcome::Different(_) | Outcome::Big) if is_explain => {
+            (Verdict::Dialect, "EXPLAIN, whose text is each program's own".to_owned(), String::new())
+        }
         (Reply::Refused { code, message, .. }, Outcome::Refused { message: ours, code: of_ours }) => {
             // The first two characters are the class of a code: what is wrong, not where.
             if code.get(..2) == of_ours.get(..2) {

@@ -4,6 +4,7 @@
 use crate::functions::{BITS_INVERTED, EACH_MATCH};
 use crate::sql::hypothetical;
 use crate::sql::operators::{call, take};
+use crate::sql::postgres::of_text;
 use crate::temporal::AT_TIME_ZONE;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -23,6 +24,9 @@ const IN_ROWS: [(&str, &str); 3] = [
 pub(crate) fn list_of(name: &str) -> Option<&'static str> {
     IN_ROWS.iter().find(|(own, _)| *own == name).map(|(_, list)| *list)
 }
+
+/// Types whose names are functions that cast to them.
+const CASTS: [&str; 8] = ["bool", "float4", "float8", "int2", "int4", "int8", "text", "timestamptz"];
 
 /// What the arguments of make_interval are called.
 const PARTS_OF_INTERVAL: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
@@ -62,6 +66,14 @@ fn of_function(function: &mut Function) -> Result<Option<Expr>> {
         name_none(function)?;
         return Ok(None);
     }
+    if CASTS.contains(&name.as_str())
+        && let FunctionArguments::List(list) = &function.args
+        && list.args.len() == 1
+        && let Some(data_type) = of_text(&name, &[])
+    {
+        let value = unnamed(function).and_then(|mut own| own.pop());
+        return Ok(value.map(|value| cast(value, data_type)));
+    }
     if let Some(list) = list_of(&name) {
         let arguments = unnamed(function);
         return Ok(arguments.map(|arguments| call("unnest", vec![call(list, arguments)])));
@@ -77,17 +89,15 @@ fn of_function(function: &mut Function) -> Result<Option<Expr>> {
         else {
             return Ok(None);
         };
-        let instant = Expr::Cast {
-            kind: CastKind::Cast,
-            expr: Box::new(time),
-            data_type: DataType::Timestamp(Some(6), TimezoneInfo::Tz),
-            array: false,
-            format: None,
-        };
+        let instant = cast(time, DataType::Timestamp(Some(6), TimezoneInfo::Tz));
         let local = call(AT_TIME_ZONE, vec![instant, zone.clone()]);
         return Ok(Some(call(AT_TIME_ZONE, vec![call("date_trunc", vec![unit, local]), zone])));
     }
     Ok(None)
+}
+
+fn cast(value: Expr, data_type: DataType) -> Expr {
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(value), data_type, array: false, format: None }
 }
 
 /// The arguments of a call, where all of them are values without names.

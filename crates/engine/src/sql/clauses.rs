@@ -12,6 +12,7 @@
 //! | `trim(LEADING FROM a)` | `trim(LEADING ' ' FROM a)` |
 //! | `substring(a SIMILAR b ESCAPE c)` | `substring(a FROM b FOR c)` |
 //! | `'1 day'::interval PRECEDING` | `('1 day'::interval) PRECEDING` |
+//! | `ORDER BY a USING >` | `ORDER BY a DESC` |
 //! | `(t).*`, `FROM ONLY t` | `t.*`, `FROM t` |
 //! | `FOR NO KEY UPDATE`, `FOR KEY SHARE` | `FOR UPDATE`, `FOR SHARE` |
 //! | `U&'…' UESCAPE '…'`, `N'…'` | the text |
@@ -105,7 +106,7 @@ fn may_begin(token: &Token) -> bool {
     match token {
         Token::NationalStringLiteral(_) | Token::Period => true,
         Token::Word(Word { value, quote_style: None, .. }) => {
-            const WORDS: [&str; 13] = [
+            const WORDS: [&str; 14] = [
                 "for",
                 "exclude",
                 "only",
@@ -119,6 +120,7 @@ fn may_begin(token: &Token) -> bool {
                 "ties",
                 "preceding",
                 "following",
+                "using",
             ];
             WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         }
@@ -177,6 +179,7 @@ impl Mending<'_> {
                     "only" => self.only(at),
                     "for" => self.row_lock(at),
                     "preceding" | "following" => self.offset(at),
+                    "using" => self.direction(at),
                     "u" => return self.unicode(at),
                     _ => {}
                 }
@@ -193,6 +196,17 @@ impl Mending<'_> {
         } else if self.are(at + 1, &["key", "share"]) {
             self.remove(at + 1..at + 2);
         }
+    }
+
+    /// `ORDER BY a USING <`.
+    fn direction(&mut self, at: usize) {
+        let direction = match self.token(at + 1) {
+            Some(Token::Lt) => "ASC",
+            Some(Token::Gt) => "DESC",
+            _ => return,
+        };
+        self.edit(at, TokenEdit::Instead(vec![word(direction)]));
+        self.remove(at + 1..at + 2);
     }
 
     /// `'1 day'::interval PRECEDING`: the parser takes a text there for an interval.

@@ -12,7 +12,7 @@
 //! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
-//! | `definitions`, `alter_table` | clauses of CREATE TABLE and ALTER TABLE that the parser does not know |
+//! | `definitions`, `alter_table`, `recursive_views` | clauses of CREATE TABLE, ALTER TABLE and CREATE VIEW that the parser does not know |
 //! | `alter_design`, `copy`, `define`, `explain`, `summarize` | statements that the parser does not know |
 //! | `session/` | statements about the session: SET, BEGIN, cursors |
 //! | `headings` | what columns of a result are called |
@@ -54,6 +54,7 @@ pub(crate) mod places;
 pub(crate) mod postgres;
 pub(crate) mod precedence;
 pub(crate) mod quoted;
+mod recursive_views;
 pub(crate) mod refuse;
 mod sequence_calls;
 pub(crate) mod session;

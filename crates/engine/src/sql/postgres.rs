@@ -342,7 +342,7 @@ pub(crate) fn mend_type(data_type: &mut DataType) -> Result<()> {
 }
 
 /// The type that a name without its schema means.
-fn of_text(name: &str, modifiers: &[String]) -> Option<DataType> {
+pub(crate) fn of_text(name: &str, modifiers: &[String]) -> Option<DataType> {
     let name = match name {
         "bpchar" => "char",
         own => own,

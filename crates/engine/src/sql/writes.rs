@@ -7,8 +7,8 @@
 use crate::Result;
 use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Insert, Merge, MergeAction, MergeUpdateExpr, Setting, Statement as Sql, TableAliasWithoutColumns,
-    Value,
+    Expr, Ident, Insert, Merge, MergeAction, MergeInsertExpr, MergeUpdateExpr, Setting, Statement as Sql,
+    TableAliasWithoutColumns, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Whitespace, Word};
 
@@ -35,6 +35,23 @@ pub(crate) enum Overriding {
 
 /// Where an INSERT keeps what OVERRIDING says: among settings, of which no statement has any.
 const OVERRIDING: &str = "overriding value";
+
+impl Overriding {
+    /// How it is kept in the syntax tree of MERGE.
+    fn kept(self) -> &'static str {
+        match self {
+            Self::System => "overriding system value",
+            Self::User => "overriding user value",
+        }
+    }
+}
+
+/// What OVERRIDING of an INSERT within MERGE says.
+pub(crate) fn overriding_in_merge(insert: &MergeInsertExpr) -> Option<Overriding> {
+    let Some(Expr::Value(value)) = &insert.insert_predicate else { return None };
+    let Value::SingleQuotedString(text) = &value.value else { return None };
+    [Overriding::System, Overriding::User].into_iter().find(|which| which.kept() == text)
+}
 
 /// What OVERRIDING of an INSERT says.
 pub(crate) fn overriding(insert: &Insert) -> Option<Overriding> {
@@ -187,6 +204,13 @@ impl Putting<'_> {
 
     fn merge(&self, merge: &mut Merge) {
         for clause in &mut merge.clauses {
+            if let MergeAction::Insert(insert) = &mut clause.action {
+                let place = insert.insert_token.0.span.start;
+                let which = self.0.overriding.iter().find(|(own, _)| *own == place).map(|(_, which)| *which);
+                // An INSERT of MERGE has no WHERE of its own.
+                let kept = which.map(|which| Value::SingleQuotedString(which.kept().to_owned()));
+                insert.insert_predicate = kept.map(Expr::value).or(insert.insert_predicate.take());
+            }
             if self.0.nothing.contains(&clause.when_token.0.span.start) {
                 clause.action = MergeAction::Update(MergeUpdateExpr {
                     update_token: clause.when_token.clone(),

@@ -12,8 +12,11 @@ use crate::temporal::operators::INTERVAL;
 use crate::temporal::value::{At, changed};
 use crate::temporal::zones::ZONE;
 use crate::type_name::type_name;
-use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray};
+use arrow::array::{
+    ArrayRef, AsArray, BooleanArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray, new_null_array,
+};
 use arrow::compute::cast;
+use arrow::compute::kernels::zip::zip;
 use arrow::datatypes::{
     DataType, Field, FieldRef, Int32Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
 };
@@ -26,6 +29,7 @@ use datafusion::logical_expr::{
     Coercion, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     TypeSignature, TypeSignatureClass,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// date_part, which EXTRACT is too, and date_trunc.
@@ -327,9 +331,7 @@ impl ScalarUDFImpl for DateTrunc {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let ColumnarValue::Scalar(part) = &arguments.args[0] else {
-            return self.native.inner().invoke_with_args(arguments);
-        };
+        let ColumnarValue::Scalar(part) = &arguments.args[0] else { return self.by_rows(arguments) };
         let part = part.try_as_str().flatten().unwrap_or_default().to_ascii_lowercase();
         let is_interval = matches!(arguments.args[1].data_type(), DataType::Interval(_));
         let is_local = match arguments.args[1].data_type() {
@@ -347,6 +349,28 @@ impl ScalarUDFImpl for DateTrunc {
             }
             None => days_cut(&arrays[1], &part, arguments.return_field.data_type()),
         })
+    }
+}
+
+impl DateTrunc {
+    /// Where the unit is another one from row to row: all rows by each of the units.
+    fn by_rows(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = arguments.number_rows;
+        let units = cast(&arguments.args[0].to_array(rows)?, &DataType::Utf8View)?;
+        let units = units.as_string_view();
+        let mut all = new_null_array(arguments.return_field.data_type(), rows);
+        let different: BTreeSet<&str> = units.iter().flatten().collect();
+        for unit in different {
+            let mut one = arguments.clone();
+            one.args[0] = ScalarValue::Utf8(Some(unit.to_owned())).into();
+            // Rows of other units may be out of range.
+            let own: BooleanArray = units.iter().map(|other| Some(other == Some(unit))).collect();
+            let nothing = new_null_array(&one.args[1].data_type(), rows);
+            let values = zip(&own, &one.args[1].to_array(rows)?, &nothing)?;
+            one.args[1] = values.into();
+            all = zip(&own, &self.invoke_with_args(one)?.into_array(rows)?, &all)?;
+        }
+        Ok(all.into())
     }
 }
 

@@ -159,7 +159,12 @@ impl Template {
                 Mark::Literal(letter) => text.push(*letter),
             }
         }
-        self.signed(text, numbers.unwrap_or(0), began.unwrap_or(0), number.is_negative)
+        match numbers {
+            Some(numbers) => self.signed(text, numbers, began.unwrap_or(0), number.is_negative),
+            // A template of texts alone.
+            None if !self.has_sign => text,
+            None => self.signed(text, 0, 0, number.is_negative),
+        }
     }
 
     /// Whether a digit behind the point is shown though nothing is filled up: those of the number, and up to the last 0.
