@@ -279,6 +279,10 @@ impl<'a> Replay<'a> {
                 self.apart.extend(names.into_iter().map(|name| (name, made)));
             }
             (true, Subject::Named { names, made: true }) => self.apart.retain(|name, _| !names.contains(name)),
+            // Gingham takes a zone, and goes on to show times in UTC.
+            (true, Subject::Setting) if words(&record.sql).any(|word| ["timezone", "zone"].contains(&word.as_str())) => {
+                self.settle(record);
+            }
             (false, Subject::Setting) => {
                 if matches!(reply, Reply::Rows { .. }) {
                     self.reset(record);

@@ -79,7 +79,7 @@ pub enum What {
     Query(Query),
     /// A statement of a script: PostgreSQL's answer is the right one.
     Script,
-    /// The same, of a script that others need; it is not counted.
+    /// A statement of the script that others need, which is not counted.
     Setup,
     /// From here on there is a new, empty database.
     Fresh,

@@ -98,12 +98,12 @@ fn trim(arguments: &[ArrayRef], at_start: bool, at_end: bool) -> Result<ArrayRef
 
 /// An encoding of texts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum TextEncoding {
+enum ByteEncoding {
     Utf8,
     Latin1,
 }
 
-impl TextEncoding {
+impl ByteEncoding {
     fn called(name: &str) -> Result<Self> {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         match plain.to_ascii_lowercase().as_str() {
@@ -119,9 +119,9 @@ fn convert_from() -> Arc<ScalarUDF> {
         let (values, encodings) = (bytes(&arguments[0])?, cast(&arguments[1], &DataType::Utf8View)?);
         let of = |(value, encoding): (Option<&[u8]>, Option<&str>)| {
             let Some((value, encoding)) = value.zip(encoding) else { return Ok(None) };
-            match TextEncoding::called(encoding)? {
-                TextEncoding::Latin1 => Ok(Some(value.iter().map(|byte| char::from(*byte)).collect::<String>())),
-                TextEncoding::Utf8 => match std::str::from_utf8(value) {
+            match ByteEncoding::called(encoding)? {
+                ByteEncoding::Latin1 => Ok(Some(value.iter().map(|byte| char::from(*byte)).collect::<String>())),
+                ByteEncoding::Utf8 => match std::str::from_utf8(value) {
                     Ok(text) => Ok(Some(text.to_owned())),
                     Err(error) => {
                         let at = error.valid_up_to();
@@ -150,9 +150,9 @@ fn convert_to() -> Arc<ScalarUDF> {
         let (texts, encodings) = (texts?, encodings?);
         each(arguments, |row, all| {
             let text = texts.as_string_view().value(row);
-            match TextEncoding::called(encodings.as_string_view().value(row))? {
-                TextEncoding::Utf8 => all.append_value(text),
-                TextEncoding::Latin1 => match text.chars().map(|own| u8::try_from(own).map_err(|_| own)).collect() {
+            match ByteEncoding::called(encodings.as_string_view().value(row))? {
+                ByteEncoding::Utf8 => all.append_value(text),
+                ByteEncoding::Latin1 => match text.chars().map(|own| u8::try_from(own).map_err(|_| own)).collect() {
                     Ok::<Vec<u8>, char>(own) => all.append_value(own),
                     Err(other) => return invalid!(CharacterNotInRepertoire, "'{other}' is no character of LATIN1"),
                 },

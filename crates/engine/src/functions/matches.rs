@@ -138,7 +138,7 @@ fn search_types(name: &str, types: &[DataType], behind: &[DataType]) -> Result<V
         );
     }
     for (own, wanted) in types.iter().zip(&all) {
-        if !is_text(own) && !(wanted.is_integer() && own.is_integer()) {
+        if !(is_text(own) || wanted.is_integer() && own.is_integer()) {
             return invalid!(UndefinedFunction, "{name} does not take {} there; cast it", type_name(own));
         }
     }
@@ -147,7 +147,7 @@ fn search_types(name: &str, types: &[DataType], behind: &[DataType]) -> Result<V
 
 /// What a search is told beside its text and pattern, and which argument tells it.
 #[derive(Debug, Clone, Copy, Default)]
-struct SearchArguments {
+struct RegularArguments {
     name: &'static str,
     start: Option<usize>,
     occurrence: Option<usize>,
@@ -157,7 +157,7 @@ struct SearchArguments {
 }
 
 /// A search in one row.
-struct Search<'a> {
+struct RegularSearch<'a> {
     text: &'a str,
     /// Where it begins; `None` behind the end.
     from: Option<usize>,
@@ -168,12 +168,12 @@ struct Search<'a> {
     group: usize,
 }
 
-impl SearchArguments {
+impl RegularArguments {
     /// The results of `of` for the rows without NULLs.
     fn each<T>(
         self,
         arguments: &[ArrayRef],
-        mut of: impl FnMut(&Regex, &Search<'_>) -> Option<T>,
+        mut of: impl FnMut(&Regex, &RegularSearch<'_>) -> Option<T>,
     ) -> Result<Vec<Option<T>>> {
         let mut views = Vec::with_capacity(arguments.len());
         for own in arguments {
@@ -201,7 +201,7 @@ impl SearchArguments {
                 return invalid!(InvalidParameterValue, "{} does not take the flag g", self.name);
             }
             let skipped = number(self.start, row, 1, i64::MAX, 1, "number of a character")? - 1;
-            let search = Search {
+            let search = RegularSearch {
                 text,
                 from: place_of(text, skipped),
                 occurrence: number(self.occurrence, row, 1, i64::MAX, 1, "number of a match")? - 1,
@@ -226,7 +226,7 @@ impl SearchArguments {
 
 /// `regexp_substr(text, pattern, start, occurrence, flags, group)`.
 fn regexp_substr() -> Arc<ScalarUDF> {
-    const ARGUMENTS: SearchArguments = SearchArguments {
+    const ARGUMENTS: RegularArguments = RegularArguments {
         name: "regexp_substr",
         start: Some(2),
         occurrence: Some(3),
@@ -249,7 +249,7 @@ fn regexp_substr() -> Arc<ScalarUDF> {
 
 /// `regexp_instr(text, pattern, start, occurrence, end, flags, group)`; DataFusion's form has no `end`.
 fn regexp_instr() -> Arc<ScalarUDF> {
-    const ARGUMENTS: SearchArguments = SearchArguments {
+    const ARGUMENTS: RegularArguments = RegularArguments {
         name: "regexp_instr",
         start: Some(2),
         occurrence: Some(3),
@@ -266,7 +266,7 @@ fn regexp_instr() -> Arc<ScalarUDF> {
         search_types(ARGUMENTS.name, types, &behind)
     };
     let places: Compute = |own, _| {
-        let without_end = SearchArguments { end: None, flags: Some(4), group: Some(5), ..ARGUMENTS };
+        let without_end = RegularArguments { end: None, flags: Some(4), group: Some(5), ..ARGUMENTS };
         let has_end = own.get(4).is_none_or(|own| own.data_type().is_integer());
         let arguments = if has_end { ARGUMENTS } else { without_end };
         let places = arguments.each(own, |expression, search| {
@@ -283,7 +283,7 @@ fn regexp_instr() -> Arc<ScalarUDF> {
 
 /// `regexp_count(text, pattern, start, flags)`.
 fn regexp_count() -> Arc<ScalarUDF> {
-    const ARGUMENTS: SearchArguments = SearchArguments {
+    const ARGUMENTS: RegularArguments = RegularArguments {
         name: "regexp_count",
         start: Some(2),
         occurrence: None,

@@ -5,7 +5,7 @@ use crate::functions::{BITS_INVERTED, EACH_MATCH};
 use crate::sql::hypothetical;
 use crate::sql::operators::{call, take};
 use crate::sql::postgres::of_text;
-use crate::temporal::AT_TIME_ZONE;
+use crate::temporal::{AT_TIME_ZONE, TIME_OF};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
@@ -47,6 +47,18 @@ pub(crate) fn mend(expression: &mut Expr) -> Result<()> {
         Expr::BinaryOp { left, op: BinaryOperator::PGStartsWith, right } => {
             *expression = call("starts_with", vec![take(left), take(right)]);
         }
+        Expr::Identifier(ident) if ident.quote_style.is_none() => {
+            let own = match ident.value.to_ascii_lowercase().as_str() {
+                "localtime" => DataType::Time(None, TimezoneInfo::None),
+                "localtimestamp" => DataType::Timestamp(Some(6), TimezoneInfo::None),
+                _ => return Ok(()),
+            };
+            // A cast to TIME is a call as well, which has been made for others by now.
+            *expression = match own {
+                DataType::Time(..) => call(TIME_OF, vec![call("now", Vec::new())]),
+                own => cast(call("now", Vec::new()), own),
+            };
+        }
         Expr::Function(function) => {
             if let Some(own) = hypothetical::counted(function)? {
                 *expression = own;
@@ -80,6 +92,21 @@ fn of_function(function: &mut Function) -> Result<Option<Expr>> {
     }
     if ["statement_timestamp", "transaction_timestamp"].contains(&name.as_str()) {
         return Ok(unnamed(function).map(|arguments| call("now", arguments)));
+    }
+    if name == "timezone"
+        && let FunctionArguments::List(list) = &function.args
+        && list.args.len() == 2
+    {
+        let pair = unnamed(function).and_then(|arguments| <[Expr; 2]>::try_from(arguments).ok());
+        return Ok(pair.map(|[zone, time]| call(AT_TIME_ZONE, vec![time, zone])));
+    }
+    if name == "age"
+        && let FunctionArguments::List(list) = &function.args
+        && list.args.len() == 1
+    {
+        let today = cast(call("current_date", Vec::new()), DataType::Timestamp(Some(6), TimezoneInfo::None));
+        let time = unnamed(function).and_then(|mut own| own.pop());
+        return Ok(time.map(|time| call("age", vec![today, time])));
     }
     if name == "date_trunc"
         && let FunctionArguments::List(list) = &function.args

@@ -83,6 +83,7 @@ impl WriteWords {
             if reading.is(at, &["insert"]) {
                 insert = Some(reading.location(at));
                 own.alias(&reading, at, &mut edits);
+                without_brackets(&reading, at, &mut edits);
             }
             if reading.is(at, &["when", "matched"]) || reading.is(at, &["when", "not", "matched"]) {
                 when = Some((at, reading.location(at)));
@@ -107,6 +108,7 @@ impl WriteWords {
                 edits.push(Edit { first: places[at + 2], last: places[at + 3], instead: "VALUES ( DEFAULT )" });
             }
         }
+        edits.sort_by_key(|edit| edit.first);
         edits.into_iter().rev().for_each(|edit| edit.apply(tokens));
         own
     }
@@ -137,6 +139,33 @@ impl WriteWords {
             return Ok(());
         }
         tree.walk(&mut Putting(self))
+    }
+}
+
+/// `INSERT INTO t (VALUES …)` without the brackets, which the parser takes for those of a list of columns.
+fn without_brackets(reading: &Reading<'_>, insert: usize, edits: &mut Vec<Edit>) {
+    let mut at = insert + 2;
+    while reading.token(at + 1) == Some(&Token::Period) {
+        at += 2;
+    }
+    let open = at + 1;
+    let is_query = reading.is(open + 1, &["values"]) || reading.is(open + 1, &["with"]);
+    if !reading.is(insert + 1, &["into"]) || reading.token(open) != Some(&Token::LParen) || !is_query {
+        return;
+    }
+    let mut depth = 0;
+    for close in open..reading.places.len() {
+        match reading.token(close) {
+            Some(Token::LParen) => depth += 1,
+            Some(Token::RParen) => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            for at in [open, close] {
+                edits.push(Edit { first: reading.places[at], last: reading.places[at], instead: "" });
+            }
+            return;
+        }
     }
 }
 

@@ -52,6 +52,7 @@ enum ComputedPart {
     IsoYear,
     /// The day's number, that of 1970-01-01 being 2440588, and what of the day has passed.
     Julian,
+    Quarter,
     /// What a zone is east of Greenwich: times with a zone are shown in UTC.
     Zone,
 }
@@ -67,6 +68,7 @@ impl ComputedPart {
             "millennium" | "millenniums" | "millennia" => Self::Millennium,
             "isoyear" => Self::IsoYear,
             "julian" => Self::Julian,
+            "quarter" | "quarters" | "qtr" => Self::Quarter,
             "timezone" | "timezone_hour" | "timezone_minute" => Self::Zone,
             _ => return None,
         })
@@ -138,6 +140,7 @@ impl PartSource {
                 days * 1_000_000_000 + i128::from(nanoseconds / 86_400)
             }
             ComputedPart::Zone => 0,
+            ComputedPart::Quarter => ((Civil::of(days).month - 1) / 3 + 1).into(),
             ComputedPart::Decade => year().div_euclid(10).into(),
             ComputedPart::Century => counted(year(), 100).into(),
             ComputedPart::Millennium => counted(year(), 1000).into(),
@@ -159,6 +162,7 @@ fn of_interval(interval: IntervalMonthDayNano, part: ComputedPart) -> Option<i12
         ComputedPart::Decade => years / 10,
         ComputedPart::Century => years / 100,
         ComputedPart::Millennium => years / 1000,
+        ComputedPart::Quarter => i128::from(interval.months % 12 / 3) + 1,
         ComputedPart::IsoYear | ComputedPart::Julian | ComputedPart::Zone => return None,
     })
 }
@@ -204,11 +208,17 @@ impl ScalarUDFImpl for DatePart {
                 part.check(source.data_type())?;
                 Ok(Arc::new(Field::new(self.name(), part.type_of(source.data_type()), true)))
             }
+            // One that is not known yet, or NULL.
+            None if name.is_none() => Ok(Arc::new(Field::new(self.name(), DataType::Float64, true))),
             None => self.native.inner().return_field_from_args(arguments),
         }
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_known = matches!(&arguments.args[0], ColumnarValue::Scalar(name) if name.try_as_str().flatten().is_some());
+        if !is_known {
+            return self.by_rows(arguments);
+        }
         let part = match &arguments.args[0] {
             ColumnarValue::Scalar(name) => name.try_as_str().flatten().and_then(ComputedPart::named),
             ColumnarValue::Array(_) => None,
@@ -223,6 +233,28 @@ impl ScalarUDFImpl for DatePart {
 }
 
 impl DatePart {
+    /// Where the part is another one from row to row, or NULL: as DOUBLE, all rows by each of the parts.
+    fn by_rows(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = arguments.number_rows;
+        let names = cast(&arguments.args[0].to_array(rows)?, &DataType::Utf8View)?;
+        let names = names.as_string_view();
+        let mut all = new_null_array(&DataType::Float64, rows);
+        let different: BTreeSet<&str> = names.iter().flatten().collect();
+        for name in different {
+            let mut one = arguments.clone();
+            let part = ScalarValue::Utf8(Some(name.to_owned()));
+            one.args[0] = part.clone().into();
+            one.return_field = self.return_field_from_args(ReturnFieldArgs {
+                arg_fields: &one.arg_fields,
+                scalar_arguments: &[Some(&part), None],
+            })?;
+            let own: BooleanArray = names.iter().map(|other| Some(other == Some(name))).collect();
+            let parts = cast(&self.invoke_with_args(one)?.into_array(rows)?, &DataType::Float64)?;
+            all = zip(&own, &parts, &all)?;
+        }
+        Ok(all.into())
+    }
+
     /// DataFusion's part. There is no year 0: the one before 1 is -1.
     fn native_part(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let is_year = match &arguments.args[0] {

@@ -165,7 +165,7 @@ impl<'t> MomentReader<'t> {
         }
         while let Some(byte) = self.next() {
             match byte {
-                byte if byte.is_ascii_whitespace() || byte == b',' => self.at += 1,
+                byte if byte.is_ascii_whitespace() || b",()".contains(&byte) => self.at += 1,
                 byte if byte.is_ascii_digit() => self.number()?,
                 b'+' | b'-' if self.rest()[1..].eq_ignore_ascii_case("infinity") => {
                     return if self.at == 0 {
@@ -246,7 +246,7 @@ impl<'t> MomentReader<'t> {
                 } else if named(&WEEKDAYS, word).is_some() {
                     self.run(|byte| byte == b'.');
                 } else if self.time.is_some() && self.zone.is_none() {
-                    self.run(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte));
+                    self.run(|byte| byte.is_ascii_alphanumeric() || b"/_+-:".contains(&byte));
                     self.zone = Some(Zone::read(&self.text[start..self.at])?);
                 } else {
                     return Err(Misread::Form);
@@ -446,6 +446,7 @@ mod tests {
             ("0044-03-15 BC", day(-43, 3, 15), None),
             ("10000-01-01", day(10_000, 1, 1), None),
             ("January 8, 99 BC", day(-98, 1, 8), None),
+            ("0044-03-15 (BC)", day(-43, 3, 15), None),
             ("990108", day(1999, 1, 8), None),
             ("1999 01 08", day(1999, 1, 8), None),
             ("01 08 1999", day(1999, 1, 8), None),

@@ -81,10 +81,19 @@ impl Zone {
             "msk" | "msd" => named("Europe/Moscow").map(Self::Named).ok_or(Misread::Form),
             other => match ABBREVIATIONS.iter().find(|(name, _)| *name == other) {
                 Some((_, minutes)) => Ok(Self::Offset(minutes * 60)),
-                None => named(text).map(Self::Named).ok_or(Misread::Form),
+                None => named(text).map(Self::Named).or_else(|| posix(text)).ok_or(Misread::Form),
             },
         }
     }
+}
+
+/// `UTC-8`, as POSIX writes a zone: its hours are west of Greenwich.
+fn posix(text: &str) -> Option<Zone> {
+    let at = text.find(['+', '-']).filter(|at| *at >= 3)?;
+    let (name, west) = text.split_at(at);
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let seconds = offset(&west[1..]).filter(|seconds| is_name && *seconds < 168 * 3600)?;
+    Some(Zone::Offset(if west.starts_with('-') { seconds } else { -seconds }))
 }
 
 /// A zone of the IANA's database; letters may be small or large.
