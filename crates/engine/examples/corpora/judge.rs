@@ -280,7 +280,9 @@ impl<'a> Replay<'a> {
             }
             (true, Subject::Named { names, made: true }) => self.apart.retain(|name, _| !names.contains(name)),
             // Gingham takes a zone, and goes on to show times in UTC.
-            (true, Subject::Setting) if words(&record.sql).any(|word| ["timezone", "zone"].contains(&word.as_str())) => {
+            (true, Subject::Setting)
+                if words(&record.sql).any(|word| ["timezone", "zone"].contains(&word.as_str())) =>
+            {
                 self.settle(record);
             }
             (false, Subject::Setting) => {

@@ -47,18 +47,6 @@ pub(crate) fn mend(expression: &mut Expr) -> Result<()> {
         Expr::BinaryOp { left, op: BinaryOperator::PGStartsWith, right } => {
             *expression = call("starts_with", vec![take(left), take(right)]);
         }
-        Expr::Identifier(ident) if ident.quote_style.is_none() => {
-            let own = match ident.value.to_ascii_lowercase().as_str() {
-                "localtime" => DataType::Time(None, TimezoneInfo::None),
-                "localtimestamp" => DataType::Timestamp(Some(6), TimezoneInfo::None),
-                _ => return Ok(()),
-            };
-            // A cast to TIME is a call as well, which has been made for others by now.
-            *expression = match own {
-                DataType::Time(..) => call(TIME_OF, vec![call("now", Vec::new())]),
-                own => cast(call("now", Vec::new()), own),
-            };
-        }
         Expr::Function(function) => {
             if let Some(own) = hypothetical::counted(function)? {
                 *expression = own;
@@ -92,6 +80,16 @@ fn of_function(function: &mut Function) -> Result<Option<Expr>> {
     }
     if ["statement_timestamp", "transaction_timestamp"].contains(&name.as_str()) {
         return Ok(unnamed(function).map(|arguments| call("now", arguments)));
+    }
+    // The parser reads them without brackets.
+    if matches!(function.args, FunctionArguments::None) {
+        let now = || call("now", Vec::new());
+        return Ok(match name.as_str() {
+            // A cast to TIME is a call as well, which has been made for others by now.
+            "localtime" => Some(call(TIME_OF, vec![now()])),
+            "localtimestamp" => Some(cast(now(), DataType::Timestamp(Some(6), TimezoneInfo::None))),
+            _ => None,
+        });
     }
     if name == "timezone"
         && let FunctionArguments::List(list) = &function.args

@@ -75,9 +75,8 @@ fn mend_data(tokens: &mut Vec<TokenWithSpan>) {
     for at in 0..places.len() {
         let without = word(at + 1, "NO");
         let last = at + 1 + usize::from(without);
-        let is_end = places
-            .get(last + 1)
-            .is_none_or(|place| matches!(tokens[*place].token, Token::SemiColon | Token::EOF));
+        let is_end =
+            places.get(last + 1).is_none_or(|place| matches!(tokens[*place].token, Token::SemiColon | Token::EOF));
         if !word(at, "WITH") || !word(last, "DATA") || !is_end {
             continue;
         }
@@ -98,8 +97,7 @@ fn mend_data(tokens: &mut Vec<TokenWithSpan>) {
             continue;
         }
         let zero = Token::Number("0".to_owned(), false);
-        let behind =
-            [sign(Token::RParen), written("AS"), sign(quoted("of no data")), written("LIMIT"), sign(zero)];
+        let behind = [sign(Token::RParen), written("AS"), sign(quoted("of no data")), written("LIMIT"), sign(zero)];
         let before = [written("SELECT"), sign(Token::Mul), written("FROM"), sign(Token::LParen)];
         let parted = |words: Vec<TokenWithSpan>| words.into_iter().flat_map(|own| [sign(blank()), own, sign(blank())]);
         let behind: Vec<_> = parted(behind.into()).collect();

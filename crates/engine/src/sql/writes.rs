@@ -149,7 +149,9 @@ fn without_brackets(reading: &Reading<'_>, insert: usize, edits: &mut Vec<Edit>)
         at += 2;
     }
     let open = at + 1;
-    let is_query = reading.is(open + 1, &["values"]) || reading.is(open + 1, &["with"]);
+    // A column may be called `values`.
+    let has_rows = reading.is(open + 1, &["values"]) && reading.token(open + 2) == Some(&Token::LParen);
+    let is_query = has_rows || reading.is(open + 1, &["with"]);
     if !reading.is(insert + 1, &["into"]) || reading.token(open) != Some(&Token::LParen) || !is_query {
         return;
     }

@@ -215,7 +215,8 @@ impl ScalarUDFImpl for DatePart {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_known = matches!(&arguments.args[0], ColumnarValue::Scalar(name) if name.try_as_str().flatten().is_some());
+        let is_known =
+            matches!(&arguments.args[0], ColumnarValue::Scalar(name) if name.try_as_str().flatten().is_some());
         if !is_known {
             return self.by_rows(arguments);
         }
@@ -358,7 +359,12 @@ impl ScalarUDFImpl for DateTrunc {
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         match arguments.arg_fields[1].data_type() {
             DataType::Interval(_) => Ok(Arc::new(Field::new(self.name(), INTERVAL, true))),
-            _ => self.native.inner().return_field_from_args(arguments),
+            _ => {
+                let is_known = arguments.scalar_arguments.first().copied().flatten().is_some_and(|own| !own.is_null());
+                let field = self.native.inner().return_field_from_args(arguments)?;
+                // A unit that is NULL gives NULL.
+                Ok(if is_known { field } else { Arc::new(field.as_ref().clone().with_nullable(true)) })
+            }
         }
     }
 

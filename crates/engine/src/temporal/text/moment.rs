@@ -91,8 +91,12 @@ fn day_of(year: i64, month: i64, day: i64) -> Result<i64, Misread> {
     if !(1..=12).contains(&month) || day < 1 || day > days_of(year, month) || !(-4713..=5_874_897).contains(&year) {
         return Err(Misread::Range);
     }
-    Ok(Civil { year, month, day }.days())
+    let days = Civil { year, month, day }.days();
+    if days < FIRST_DAY { Err(Misread::Range) } else { Ok(days) }
 }
+
+/// 4714-11-24 BC, the day 0 of Julian days, as PostgreSQL has it.
+const FIRST_DAY: i64 = -2_440_588;
 
 fn time_of(hour: i64, minute: i64, second: i64, nanoseconds: i64) -> Result<i64, Misread> {
     let time = (hour * 3600 + minute * 60 + second) * 1_000_000_000 + nanoseconds;
@@ -369,7 +373,7 @@ impl<'t> MomentReader<'t> {
     /// `J2451187`: a day by its number, which is 2440588 of 1970-01-01.
     fn julian(&mut self) -> Result<(), Misread> {
         let digits = self.run(|byte| byte.is_ascii_digit());
-        self.set_day(parsed(digits)? - 2_440_588);
+        self.set_day(parsed(digits)? + FIRST_DAY);
         Ok(())
     }
 
@@ -485,6 +489,7 @@ mod tests {
             ("2024-13-01", Misread::Range),
             ("2023-02-29", Misread::Range),
             ("0000-01-01", Misread::Range),
+            ("4714-11-23 BC", Misread::Range),
             ("2024-01-31 25:00", Misread::Range),
             ("2024-01-31 24:01", Misread::Range),
             ("12:60", Misread::Range),
