@@ -275,9 +275,11 @@ fn ends_with_e(sql: &str) -> bool {
 
 /// The length of what is quoted at the start of `text`, with its quotes.
 fn quoted(text: &str, quote: char, escapes: bool) -> usize {
-    let mut characters = text.char_indices().skip(1);
+    let mut characters = text.char_indices().skip(1).peekable();
     while let Some((place, c)) = characters.next() {
-        if c == '\\' && escapes {
+        // A quote that stands twice is one of the text.
+        let is_escaped = c == '\\' && escapes || c == quote && characters.peek().is_some_and(|(_, next)| *next == quote);
+        if is_escaped {
             characters.next();
         } else if c == quote {
             return place + 1;

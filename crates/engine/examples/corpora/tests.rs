@@ -103,7 +103,9 @@ fn a_statement_is_about_a_name() {
         _ => panic!("{sql} is about no name"),
     };
     assert_eq!(name("CREATE TABLE IF NOT EXISTS t (a INT)"), ("t".to_owned(), true));
-    assert_eq!(name("CREATE UNIQUE INDEX i ON t (a)"), ("t".to_owned(), false));
+    assert_eq!(name("CREATE UNIQUE INDEX i ON t (a)"), ("t i".to_owned(), false));
+    assert_eq!(name("CREATE TABLE c (x INT) INHERITS (p)"), ("c p".to_owned(), false));
+    assert_eq!(name("CREATE RULE r AS ON INSERT TO t DO NOTHING"), ("t".to_owned(), false));
     assert_eq!(name("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x"), ("t".to_owned(), false));
     let two = "WITH a AS (INSERT INTO t VALUES (1) RETURNING i), b AS (DELETE FROM u) SELECT * FROM a";
     assert_eq!(name(two), ("t u".to_owned(), false));
