@@ -14,7 +14,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask tidy             check the habits that STYLE.md asks for
 cargo xtask nightly          what is too long for CI: wide property tests, TPC-H answers at SF 1, in release
-cargo xtask corpora DIR      SQLite's, DuckDB's and DataFusion's SQL tests in DIR, with PostgreSQL to decide what differs
+cargo xtask corpora DIR      SQLite's, DuckDB's, DataFusion's and PostgreSQL's SQL tests in DIR, with PostgreSQL to decide
 cargo xtask aarch64          compile our own crates for aarch64, as far as their C parts allow it
 cargo xtask measure-build    time a build from nothing: dev with tests, then release (CONTRIBUTING.md has the table)";
 

@@ -1,6 +1,6 @@
 //! The engine's one error type.
 
-use crate::upstream_texts::{blames_itself, parser_place, plain_words, sql_types, state_of};
+use crate::upstream_texts::{blames_itself, is_read_twice, parser_place, plain_words, sql_types, state_of};
 use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
@@ -319,6 +319,10 @@ fn from_datafusion(error: &DataFusionError) -> Error {
         DataFusionError::SQL(inner, _) => from_parser(inner),
         DataFusionError::NotImplemented(text) if let Some(cast) = no_cast(text) => cast,
         DataFusionError::NotImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),
+        DataFusionError::Internal(text) if is_read_twice(text) => Error::invalid(
+            SqlState::InvalidRecursion,
+            "a recursive query reads itself in two places of one round, such as in FROM and in a subquery; read it once",
+        ),
         DataFusionError::Internal(text) if blames_itself(text) => invalid_text(text, SqlState::InvalidStatement),
         DataFusionError::Internal(text) => Error::Internal(clean(text)),
         DataFusionError::SchemaError(inner, _) => schema_error(inner),

@@ -287,6 +287,11 @@ fn sql_kinds(types: &str) -> String {
     kinds.join(", ")
 }
 
+/// Whether a recursive query finds no rows of the last round, which another part of it has taken.
+pub(crate) fn is_read_twice(text: &str) -> bool {
+    text.contains("Unexpected empty work table")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,8 @@ pub enum Outcome {
     Unclear,
     Refused {
         message: String,
+        /// The code of five letters and digits; none when the process ended.
+        code: String,
     },
     Different(Table),
     /// Different, and too many rows to hand on.
@@ -48,7 +50,7 @@ pub fn run(file: &File, dir: &Path, scratch: &Path, records: usize) -> Result<Fi
         let mut run = FileRun { outcomes: vec![Outcome::NotRun; records], defects: Vec::new() };
         let ended = one_process(file, dir, &inside, &without, &mut run)?;
         for number in &without {
-            run.outcomes[*number] = Outcome::Refused { message: "the process ended, or never came back".to_owned() };
+            run.outcomes[*number] = refused("the process ended, or never came back", "");
         }
         let next = (0..records).rev().find(|number| !matches!(run.outcomes[*number], Outcome::NotRun));
         let next = next.map_or(0, |last| last + 1).min(records.saturating_sub(1));
@@ -100,7 +102,7 @@ fn one_process(
                 if line[3].as_bool() == Some(true) {
                     run.defects.push((number, line[2].as_str().unwrap_or_default().to_owned()));
                 }
-                run.outcomes[number] = outcome(word, &line[2]);
+                run.outcomes[number] = outcome(word, &line[2], line[4].as_str().unwrap_or_default());
             }
             _ => {}
         }
@@ -118,11 +120,15 @@ fn start(file: &File, dir: &Path, inside: &Path, without: &HashSet<usize>) -> Re
     command.spawn().map_err(|error| format!("can't start a process for {}: {error}", file.name))
 }
 
-fn outcome(word: &str, detail: &Value) -> Outcome {
+fn refused(message: &str, code: &str) -> Outcome {
+    Outcome::Refused { message: message.to_owned(), code: code.to_owned() }
+}
+
+fn outcome(word: &str, detail: &Value, code: &str) -> Outcome {
     match word {
         "right" => Outcome::Right,
-        "refused" => Outcome::Refused { message: detail.as_str().unwrap_or_default().to_owned() },
-        "slow" => Outcome::Refused { message: "took too long".to_owned() },
+        "refused" => refused(detail.as_str().unwrap_or_default(), code),
+        "slow" => refused("took too long", "57014"),
         "different" => Table::from_json(detail).map_or(Outcome::Big, Outcome::Different),
         "big" => Outcome::Big,
         "done" => Outcome::Done(detail.as_u64()),
@@ -143,7 +149,7 @@ fn lay_out(corpus: Corpus, dir: &Path, folder: &Path) -> std::io::Result<std::pa
         _ => Ok(()),
     };
     match corpus {
-        Corpus::Sqlite => {}
+        Corpus::Sqlite | Corpus::Postgres => {}
         Corpus::Duckdb => {
             link("data", inside.join("data"))?;
             link("test", inside.join("test"))?;

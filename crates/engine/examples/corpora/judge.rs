@@ -1,13 +1,14 @@
 //! Who is right. PostgreSQL is given the statements of a file again, in a database of its own, and asked about each record
 //! at which Gingham did not do what the file says.
 
+use crate::beside;
 use crate::child::{FileRun, Outcome};
 use crate::differ::compare;
 use crate::kinds::general;
 use crate::order::{demands, words};
 use crate::reader::{Accepts, Record, What};
 use crate::server::{Server, is_helped, settle};
-use crate::subject::{Subject, only_reads, same_count, subject};
+use crate::subject::{Subject, ends_transaction, only_reads, same_count, subject};
 use crate::wire::{Reply, Wire};
 use std::collections::HashMap;
 
@@ -71,7 +72,7 @@ pub fn judge(records: &[Record], run: &FileRun, server: Option<&Server>) -> Resu
             (_, true) => undecided("PostgreSQL was not asked"),
             (_, false) => simply(outcome),
         };
-        if !matches!(record.what, What::Fresh) {
+        if !matches!(record.what, What::Fresh | What::Setup) {
             findings.push(Finding { record: number, verdict, kind, detail });
         }
     }
@@ -91,7 +92,7 @@ pub fn undecided(why: &str) -> Judged {
 
 fn dialect(outcome: &Outcome, theirs: &str) -> Judged {
     let (kind, ours) = match outcome {
-        Outcome::Refused { message } => ("refused by both", message.as_str()),
+        Outcome::Refused { message, .. } => ("refused by both", message.as_str()),
         Outcome::Different(_) => ("refused by PostgreSQL only", "another answer than the file's"),
         _ => ("accepted by both", "accepted"),
     };
@@ -102,6 +103,7 @@ fn dialect(outcome: &Outcome, theirs: &str) -> Judged {
 fn is_open(record: &Record, outcome: &Outcome) -> bool {
     match (&record.what, outcome) {
         (What::Fresh, _) | (_, Outcome::NotRun | Outcome::Right | Outcome::Unclear) => false,
+        (What::Script | What::Setup, _) => true,
         (What::Statement(Accepts::No), Outcome::Done(_)) => true,
         (_, Outcome::Done(_)) => false,
         _ => true,
@@ -126,12 +128,21 @@ struct Replay<'a> {
     apart: HashMap<String, bool>,
     /// Whether no answers are compared at all, after a BEGIN or a COMMIT that only one of them took.
     all_apart: bool,
+    /// Names written to since the last BEGIN or COMMIT.
+    written: Vec<String>,
 }
 
 impl<'a> Replay<'a> {
     fn new(server: &'a Server) -> Result<Self, String> {
         let database = server.database()?;
-        Ok(Self { server, database, connections: HashMap::new(), apart: HashMap::new(), all_apart: false })
+        Ok(Self {
+            server,
+            database,
+            connections: HashMap::new(),
+            apart: HashMap::new(),
+            all_apart: false,
+            written: Vec::new(),
+        })
     }
 
     fn record(&mut self, record: &Record, outcome: &Outcome, open: bool) -> Result<Judged, String> {
@@ -152,13 +163,22 @@ impl<'a> Replay<'a> {
         let Some(reply) = self.ask(record) else { return Ok(undecided("PostgreSQL broke off")) };
         let follows = self.all_apart || self.touches(&record.sql);
         let taken = !matches!(outcome, Outcome::Refused { .. });
+        let scripted = matches!(record.what, What::Script | What::Setup);
         let clear = match (&reply, &record.what, outcome) {
+            (Reply::Refused { code, .. }, _, Outcome::Refused { code: ours, .. }) if scripted && code == ours => {
+                judged(Verdict::Right)
+            }
+            (Reply::Rows { .. }, _, Outcome::Refused { code, .. }) if scripted && code == "25P02" => {
+                self.all_apart = true;
+                undecided("Gingham was in a broken transaction")
+            }
             (Reply::Refused { code, .. }, ..) if ["25P02", "57014", "55P03", "54001"].contains(&code.as_str()) => {
                 self.all_apart |= code == "25P02";
-                self.note(record, taken, &reply, outcome);
+                self.note(record, taken, &reply, outcome, follows);
                 return Ok(undecided("PostgreSQL took too long, or was in a broken transaction"));
             }
             _ if !open => simply(outcome),
+            _ if scripted => beside::judge(&record.sql, outcome, &reply),
             (Reply::Refused { code, message, .. }, What::Statement(Accepts::No), _)
                 if !OF_WORDS.contains(&code.as_str()) && !demands(&record.sql).about_program =>
             {
@@ -168,19 +188,19 @@ impl<'a> Replay<'a> {
             (Reply::Refused { message, .. }, ..) => dialect(outcome, message),
             (Reply::Rows { .. }, What::Statement(Accepts::No), _) => dialect(outcome, "accepted"),
             // PostgreSQL takes any setting that has a point in its name, and has catalogs that are its own.
-            (Reply::Rows { .. }, _, Outcome::Refused { message })
+            (Reply::Rows { .. }, _, Outcome::Refused { message, .. })
                 if is_helped(&record.sql)
                     || words(&record.sql).any(|word| word == "datafusion" || word.starts_with("pg_")) =>
             {
                 (Verdict::Dialect, "of others' words".to_owned(), format!("Gingham: {message}"))
             }
-            (Reply::Rows { .. }, _, Outcome::Refused { message }) => {
+            (Reply::Rows { .. }, _, Outcome::Refused { message, .. }) => {
                 (Verdict::RefusedWrongly, general(message), format!("Gingham: {message}"))
             }
             (Reply::Rows { table, .. }, What::Query(_), Outcome::Different(ours)) => compare(&record.sql, ours, table),
             _ => undecided("too many rows"),
         };
-        self.note(record, taken, &reply, outcome);
+        self.note(record, taken, &reply, outcome, follows);
         let blamed = [Verdict::Wrong, Verdict::RefusedWrongly, Verdict::AcceptedWrongly].contains(&clear.0);
         if follows && blamed {
             return Ok(undecided("an earlier statement was taken by one of the two only"));
@@ -207,11 +227,29 @@ impl<'a> Replay<'a> {
             let wire = self.server.connect(&self.database).ok()?;
             self.connections.insert(record.connection.clone(), wire);
         }
-        let reply = self.connections.get_mut(&record.connection)?.ask_with_aliases(&record.sql);
+        let wire = self.connections.get_mut(&record.connection)?;
+        let reply = match record.what {
+            What::Script | What::Setup => wire.ask_with_file(&record.sql),
+            _ => wire.ask_with_aliases(&record.sql),
+        };
         if reply.is_err() {
             self.connections.remove(&record.connection);
         }
         reply.ok()
+    }
+
+    /// Takes back the setting that a statement names, as the scripts of psql set many.
+    fn reset(&mut self, record: &Record) {
+        let name = words(&record.sql).find(|word| !["set", "reset", "session", "local"].contains(&word.as_str()));
+        let name = match name.as_deref() {
+            Some("time") => "timezone".to_owned(),
+            Some(name) => name.to_owned(),
+            None => return,
+        };
+        // In a transaction that is broken it stays as it is.
+        if let Some(wire) = self.connections.get_mut(&record.connection) {
+            let _ = wire.ask(&format!("RESET {name}"));
+        }
     }
 
     /// Takes back a setting that Gingham does not have.
@@ -223,7 +261,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Remembers what is apart from now on, or no longer.
-    fn note(&mut self, record: &Record, taken: bool, reply: &Reply, outcome: &Outcome) {
+    fn note(&mut self, record: &Record, taken: bool, reply: &Reply, outcome: &Outcome, follows: bool) {
         if only_reads(&record.sql) {
             return;
         }
@@ -231,12 +269,44 @@ impl<'a> Replay<'a> {
             Reply::Refused { .. } => !taken,
             Reply::Rows { tag, .. } => taken && same_count(tag, outcome),
         };
-        match (both, subject(&record.sql)) {
+        let about = subject(&record.sql);
+        if let Subject::Named { names, .. } = &about {
+            self.written.extend(names.iter().cloned());
+        }
+        match (both, about) {
+            // What is made of something that is apart is apart.
+            (true, Subject::Named { names, made }) if follows => {
+                self.apart.extend(names.into_iter().map(|name| (name, made)));
+            }
             (true, Subject::Named { names, made: true }) => self.apart.retain(|name, _| !names.contains(name)),
-            (false, Subject::Setting) => self.settle(record),
+            // Gingham takes a zone, and goes on to show times in UTC.
+            (true, Subject::Setting)
+                if words(&record.sql).any(|word| ["timezone", "zone"].contains(&word.as_str())) =>
+            {
+                self.settle(record);
+            }
+            (false, Subject::Setting) => {
+                if matches!(reply, Reply::Rows { .. }) {
+                    self.reset(record);
+                }
+                self.settle(record);
+            }
             (false, Subject::Named { names, made }) => self.apart.extend(names.into_iter().map(|name| (name, made))),
             (false, Subject::Transaction) => self.all_apart = true,
             _ => {}
+        }
+        if ends_transaction(&record.sql) {
+            self.together(taken && matches!(reply, Reply::Rows { .. }));
+        }
+    }
+
+    /// Takes both as being at one point again after the end of a transaction, but for what was written in it when they were
+    /// not.
+    fn together(&mut self, both: bool) {
+        let written = std::mem::take(&mut self.written);
+        if self.all_apart && both && self.connections.len() == 1 {
+            self.apart.extend(written.into_iter().map(|name| (name, false)));
+            self.all_apart = false;
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Runs the sqllogictest files of other projects on Gingham, and asks PostgreSQL about whatever differs. Their tests were
 //! written by others with other mistakes in mind, which makes them a better witness than our own. `cargo xtask corpora DIR`
-//! builds and starts this program; DIR holds the folders `sqlite`, `duckdb` and `datafusion`, which are fetched by hand.
+//! builds and starts this program; DIR holds the folders `sqlite`, `duckdb`, `datafusion` and `postgres`, which are fetched by hand.
 
+mod beside;
 mod child;
 mod correlated;
 mod differ;
@@ -14,6 +15,7 @@ mod order;
 mod reader;
 mod report;
 mod run;
+mod script;
 mod server;
 mod subject;
 mod table;
@@ -21,7 +23,7 @@ mod table;
 mod tests;
 mod wire;
 
-use reader::{CORPORA, File};
+use reader::{CORPORA, Corpus, File};
 use report::Report;
 use server::Server;
 use std::path::{Path, PathBuf};
@@ -203,7 +205,12 @@ fn chosen(options: &Options) -> Result<Vec<File>, String> {
 fn collect(dir: &Path, folder: &Path, names: &mut Vec<String>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
-        let test = path.extension().is_some_and(|ending| ["test", "slt"].iter().any(|of| ending == *of));
+        let of_postgres = dir.join(Corpus::Postgres.folder()).join("sql") == folder;
+        let script = path.file_stem().is_some_and(|name| script::SCRIPTS.iter().any(|of| name == *of));
+        let test = match of_postgres {
+            true => script && path.extension().is_some_and(|ending| ending == "sql"),
+            false => path.extension().is_some_and(|ending| ["test", "slt"].iter().any(|of| ending == *of)),
+        };
         // Of Spark's functions PostgreSQL has hardly one, and DuckDB's folder of data has files of the same ending.
         let passed_over = path.ends_with("test_files/spark") || path.ends_with("duckdb/data");
         if path.is_dir() && !path.is_symlink() && !passed_over {

@@ -3,6 +3,7 @@
 //! crate `sqllogictest` ends at the first line that it does not know, which most of DuckDB's files have.
 
 use crate::loops;
+use crate::script;
 use std::path::{Path, PathBuf};
 
 /// Where a file comes from, which decides how it writes values and what it may name.
@@ -14,10 +15,12 @@ pub enum Corpus {
     Duckdb,
     /// DataFusion's: values of a row parted by blanks.
     Datafusion,
+    /// PostgreSQL's own scripts for psql, whose answers PostgreSQL is asked for.
+    Postgres,
 }
 
 /// All corpora, in the order of the report.
-pub const CORPORA: [Corpus; 3] = [Corpus::Sqlite, Corpus::Duckdb, Corpus::Datafusion];
+pub const CORPORA: [Corpus; 4] = [Corpus::Sqlite, Corpus::Duckdb, Corpus::Datafusion, Corpus::Postgres];
 
 impl Corpus {
     /// The folder's name under DIR.
@@ -26,6 +29,7 @@ impl Corpus {
             Self::Sqlite => "sqlite",
             Self::Duckdb => "duckdb",
             Self::Datafusion => "datafusion",
+            Self::Postgres => "postgres",
         }
     }
 }
@@ -73,6 +77,10 @@ pub struct Query {
 pub enum What {
     Statement(Accepts),
     Query(Query),
+    /// A statement of a script: PostgreSQL's answer is the right one.
+    Script,
+    /// A statement of the script that others need, which is not counted.
+    Setup,
     /// From here on there is a new, empty database.
     Fresh,
 }
@@ -90,6 +98,9 @@ pub struct Record {
 
 /// The records of `file`, with loops unrolled. `scratch` stands for the folder that tests may write to.
 pub fn read(file: &File, scratch: &Path) -> Result<Vec<Record>, String> {
+    if file.corpus == Corpus::Postgres {
+        return script::read(file, scratch);
+    }
     let mut reader = Reader { corpus: file.corpus, records: Vec::new(), skipping: false };
     reader.file(&file.path, scratch, 0)?;
     Ok(reader.records)

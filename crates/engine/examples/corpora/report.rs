@@ -3,6 +3,7 @@
 use crate::correlated::is_correlated;
 use crate::judge::{Finding, VERDICTS, Verdict};
 use crate::reader::{CORPORA, Corpus, Record, What};
+use crate::subject::only_reads;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -63,7 +64,11 @@ impl Report {
         *self.files.entry(corpus).or_default() += 1;
         for finding in findings {
             let Some(record) = records.get(finding.record) else { continue };
-            let query = matches!(record.what, What::Query(_));
+            let query = match record.what {
+                What::Query(_) => true,
+                What::Script => only_reads(&record.sql),
+                _ => false,
+            };
             *self.counts.entry((corpus, query, finding.verdict)).or_default() += 1;
             if query && is_correlated(&record.sql) {
                 *self.correlated.entry((corpus, finding.verdict)).or_default() += 1;
@@ -112,6 +117,7 @@ impl Report {
         self.section(&mut page, Verdict::RefusedWrongly, "Refused wrongly", "Gingham's message");
         self.section(&mut page, Verdict::Wrong, "Wrong", "what differs");
         self.section(&mut page, Verdict::AcceptedWrongly, "Accepted wrongly", "PostgreSQL's message");
+        self.reasons(&mut page);
         let _ = writeln!(page, "## Defects\n\nPanics, crashes and internal errors: {}.\n", self.defects());
         let defects: Vec<(&str, &Kind)> = self.defects.iter().map(|(text, kind)| (text.as_str(), kind)).collect();
         listed(&mut page, "what happened", defects);
@@ -137,6 +143,20 @@ impl Report {
             row("statements", &|verdict| self.counts.get(&(corpus, false, verdict)).copied());
         }
         page.push('\n');
+    }
+
+    /// What PostgreSQL's own tests ask for and Gingham does not have, by Gingham's message.
+    fn reasons(&self, page: &mut String) {
+        let kinds = self
+            .kinds
+            .iter()
+            .filter(|((of, _), kind)| *of == Verdict::Dialect && kind.corpora.contains_key(&Corpus::Postgres));
+        let kinds: Vec<(&str, &Kind)> = kinds.map(|((_, kind), found)| (kind.as_str(), found)).collect();
+        if kinds.is_empty() {
+            return;
+        }
+        let _ = writeln!(page, "## What PostgreSQL alone has\n\nIts own tests ask for it: {} kinds.\n", kinds.len());
+        listed(page, "Gingham's message", kinds);
     }
 
     fn section(&self, page: &mut String, verdict: Verdict, title: &str, head: &str) {
@@ -214,15 +234,16 @@ const HEAD: &str = "\
 # What other projects' SQL tests say
 
 This page is generated; it is not to be edited. `cargo xtask corpora` runs the sqllogictest files of SQLite, DuckDB and
-DataFusion on Gingham. Where Gingham does not do what a file says, PostgreSQL is given the same statements, and decides:
+DataFusion on Gingham. Where Gingham does not do what a file says, PostgreSQL is given the same statements, and decides.
+Of PostgreSQL's own regression tests, scripts for psql, every statement is given to both:
 
 | verdict | meaning |
 |---|---|
-| right | Gingham does what the file says. |
+| right | Gingham does what the file says; of PostgreSQL's own tests, what PostgreSQL does. |
 | wrong | PostgreSQL answers other rows. Rows are compared as bags, sort keys in their order, floats to nine digits. |
 | refused wrongly | PostgreSQL accepts what Gingham refuses. |
 | accepted wrongly | PostgreSQL refuses, as the file does, what Gingham accepts. |
-| dialect | PostgreSQL refuses as well, or answers as Gingham does, or knows the statement by DuckDB's words only. |
+| dialect | PostgreSQL refuses as well, or answers as Gingham does, or knows the statement by DuckDB's words only. Of its own tests: about what PostgreSQL alone has, or refused by both with codes of other classes. |
 | undecided | Both answers may be right, an earlier statement was taken by one of the two only, or PostgreSQL took too long. |
 | not run | The file's time was over. |
 

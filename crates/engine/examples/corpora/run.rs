@@ -106,7 +106,13 @@ impl Session {
             (Err(error), What::Statement(Accepts::No)) if !matches!(error, Error::Internal(_)) => {
                 json!([number, "right"])
             }
-            (Err(error), _) => json!([number, "refused", error.to_string(), matches!(error, Error::Internal(_))]),
+            (Err(error), _) => {
+                let fault = matches!(error, Error::Internal(_));
+                json!([number, "refused", error.to_string(), fault, error.sqlstate()])
+            }
+            (Ok(answer), What::Script | What::Setup) if !answer.table.kinds.is_empty() => {
+                handed_on(number, &answer.table)
+            }
             (Ok(answer), What::Query(query)) => self.held(number, query, &answer.table),
             (Ok(answer), _) => json!([number, "done", answer.changed]),
         });
@@ -124,9 +130,15 @@ impl Session {
         match fit {
             Fit::Same => json!([number, "right"]),
             Fit::Unclear => json!([number, "unclear"]),
-            Fit::Different if table.rows.len() > MOST_ROWS => json!([number, "big"]),
-            Fit::Different => json!([number, "different", table.to_json()]),
+            Fit::Different => handed_on(number, table),
         }
+    }
+}
+
+fn handed_on(number: usize, table: &Table) -> Value {
+    match table.rows.len() > MOST_ROWS {
+        true => json!([number, "big"]),
+        false => json!([number, "different", table.to_json()]),
     }
 }
 

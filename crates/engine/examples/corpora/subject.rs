@@ -55,6 +55,12 @@ const SKIPPED: &[&str] = &[
     "truncate",
     "merge",
     "prepare",
+    "materialized",
+    "unlogged",
+    "domain",
+    "procedure",
+    "aggregate",
+    "role",
 ];
 
 /// Whether `sql` leaves everything as it is.
@@ -72,14 +78,25 @@ pub fn subject(sql: &str) -> Subject {
     let Some(first) = words.first() else { return Subject::Nothing };
     let after = |start: usize| words[start..].iter().find(|word| !SKIPPED.contains(&word.as_str())).cloned();
     let place = |wanted: &[&str]| words.iter().position(|word| wanted.contains(&word.as_str()));
-    let name = |start| after(start).into_iter().collect();
+    let name = |start| after(start).into_iter().collect::<Vec<_>>();
+    let behind = |word: &str| place(&[word]).and_then(|place| after(place + 1)).into_iter().collect::<Vec<_>>();
     let names: Vec<String> = match first.as_str() {
         "begin" | "start" | "commit" | "rollback" | "abort" | "end" | "savepoint" | "release" => {
             return Subject::Transaction;
         }
         "set" | "reset" => return Subject::Setting,
+        "create" if place(&["trigger"]).is_some_and(|place| place < 4) => behind("on"),
+        "create" if place(&["rule"]).is_some_and(|place| place < 4) => behind("to"),
+        // The rows of a table that inherits another's columns are among that one's.
+        "create" if place(&["inherits"]).is_some() => [name(0), behind("inherits")].concat(),
+        "create" if place(&["of"]).is_some() => [name(0), behind("of")].concat(),
+        "alter" if place(&["inherit", "attach"]).is_some() => {
+            [name(0), behind("inherit"), behind("partition")].concat()
+        }
+        "declare" | "close" => words.get(1).cloned().into_iter().collect(),
+        "fetch" | "move" => words.last().cloned().into_iter().collect(),
         // A unique index says something about its table.
-        "create" if place(&["unique"]) == Some(1) => place(&["on"]).and_then(after).into_iter().collect(),
+        "create" if place(&["unique"]) == Some(1) => [behind("on"), behind("index")].concat(),
         "create" | "insert" | "delete" | "update" | "alter" | "drop" | "copy" | "truncate" | "merge" | "prepare" => {
             name(0)
         }
@@ -89,8 +106,19 @@ pub fn subject(sql: &str) -> Subject {
         }
         _ => return Subject::Nothing,
     };
-    let made = ["create", "prepare"].contains(&first.as_str()) && place(&["unique"]).is_none_or(|place| place != 1);
+    let changes = ["trigger", "rule", "inherits", "of"].iter().any(|word| place(&[*word]).is_some());
+    let made = ["create", "prepare", "declare"].contains(&first.as_str())
+        && !changes
+        && place(&["unique"]).is_none_or(|place| place != 1);
     Subject::Named { names, made }
+}
+
+/// Whether `sql` ends a transaction: a ROLLBACK to a savepoint does not.
+pub fn ends_transaction(sql: &str) -> bool {
+    let words: Vec<String> = words(sql).collect();
+    let first = words.first().map(String::as_str).unwrap_or_default();
+    ["commit", "rollback", "abort", "end"].contains(&first)
+        && !words.iter().any(|word| ["to", "prepared"].contains(&word.as_str()))
 }
 
 /// Whether as many records were changed: `INSERT 0 3` says three.

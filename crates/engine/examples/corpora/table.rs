@@ -116,7 +116,7 @@ fn same(a: &str, of_a: char, b: &str, of_b: char) -> bool {
     let numeric = |kind| matches!(kind, 'I' | 'N' | 'F' | 'f');
     if !numeric(of_a) && !numeric(of_b) {
         let nested = matches!((of_a, of_b), ('?', _) | (_, '?'));
-        return nested && (bare(a) == bare(b) || same_interval(a, b));
+        return nested && (same_parts(a, b) || same_interval(a, b));
     }
     let (Ok(x), Ok(y)) = (a.parse::<f64>(), b.parse::<f64>()) else { return false };
     if of_a == 'f' || of_b == 'f' {
@@ -139,9 +139,34 @@ fn same_interval(a: &str, b: &str) -> bool {
     }
 }
 
-/// A nested value's text without the signs in which PostgreSQL and Arrow differ.
-fn bare(text: &str) -> String {
-    text.chars().filter(|c| !"[]{}()\"' ".contains(*c)).collect::<String>().to_ascii_lowercase()
+/// Whether two nested values have the same parts.
+fn same_parts(a: &str, b: &str) -> bool {
+    let (a, b) = (bare(a), bare(b));
+    let number = |text: &str| text.parse::<f64>().ok();
+    let same = |a: &String, b: &String| match (number(a), number(b)) {
+        (Some(x), Some(y)) => close(x, y, 1e-9),
+        _ => a == b,
+    };
+    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| same(a, b))
+}
+
+/// The parts of a nested value without the names of fields, and without the signs in which PostgreSQL and Arrow differ.
+fn bare(text: &str) -> Vec<String> {
+    let parts = text.split(',').map(|part| {
+        let part: String = part.chars().filter(|c| !"[]{}()\"' ".contains(*c)).collect();
+        let value = match part.split_once(':') {
+            // Times have colons as well.
+            Some((name, value)) if !name.ends_with(|c: char| c.is_ascii_digit()) || name.starts_with('c') => value,
+            _ => &part,
+        };
+        match value.to_ascii_lowercase().as_str() {
+            "t" => "true".to_owned(),
+            "f" => "false".to_owned(),
+            "null" => String::new(),
+            other => other.to_owned(),
+        }
+    });
+    parts.collect()
 }
 
 fn kind(data_type: &DataType) -> char {
@@ -184,6 +209,10 @@ fn texts(column: &ArrayRef, kind: char) -> Row {
 
 /// The text of an infinite date or timestamp, for which Arrow has none.
 fn infinite(column: &ArrayRef, row: usize) -> Option<&'static str> {
+    if matches!(column.data_type(), DataType::Time64(_)) {
+        // The end of the day, where no clock goes.
+        return Some("24:00:00");
+    }
     let (least, greatest) = match column.data_type() {
         DataType::Date32 => (i32::MIN.into(), i32::MAX.into()),
         DataType::Timestamp(..) => (i64::MIN, i64::MAX),
@@ -199,7 +228,12 @@ fn infinite(column: &ArrayRef, row: usize) -> Option<&'static str> {
 
 /// A date or time with a blank between its parts, and no zeros at the end of its fraction.
 pub fn plain_time(text: &str) -> String {
-    let text = text.replacen('T', " ", 1);
+    let text = text.strip_prefix('+').unwrap_or(text).replacen('T', " ", 1);
+    if let Some((year, rest)) = text.strip_prefix('-').and_then(|text| text.split_once('-'))
+        && let Ok(year) = year.parse::<u32>()
+    {
+        return format!("{:04}-{} BC", year + 1, plain_time(rest));
+    }
     let text = text.strip_suffix('Z').map_or(text.clone(), |text| format!("{text}+00"));
     match text.split_once('.') {
         Some((whole, fraction)) => {

@@ -1,12 +1,14 @@
 //! The parts that read files and hold answers against each other, on small samples: a fault in them would count as one of
 //! Gingham's.
 
+use crate::beside::of_its_own;
 use crate::correlated::is_correlated;
 use crate::expect::{Fit, fit};
 use crate::interval::seconds;
 use crate::loops::unroll;
 use crate::order::demands;
 use crate::reader::{Accepts, Corpus, File, Query, Record, Sort, What, read};
+use crate::script::{from_client, statements};
 use crate::subject::{Subject, only_reads, subject};
 use crate::table::Table;
 
@@ -101,7 +103,9 @@ fn a_statement_is_about_a_name() {
         _ => panic!("{sql} is about no name"),
     };
     assert_eq!(name("CREATE TABLE IF NOT EXISTS t (a INT)"), ("t".to_owned(), true));
-    assert_eq!(name("CREATE UNIQUE INDEX i ON t (a)"), ("t".to_owned(), false));
+    assert_eq!(name("CREATE UNIQUE INDEX i ON t (a)"), ("t i".to_owned(), false));
+    assert_eq!(name("CREATE TABLE c (x INT) INHERITS (p)"), ("c p".to_owned(), false));
+    assert_eq!(name("CREATE RULE r AS ON INSERT TO t DO NOTHING"), ("t".to_owned(), false));
     assert_eq!(name("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x"), ("t".to_owned(), false));
     let two = "WITH a AS (INSERT INTO t VALUES (1) RETURNING i), b AS (DELETE FROM u) SELECT * FROM a";
     assert_eq!(name(two), ("t u".to_owned(), false));
@@ -121,5 +125,52 @@ fn correlated_queries_are_told() {
         ["SELECT t1.a FROM t1 WHERE t1.b IN (SELECT t1.c FROM t1)", "SELECT * FROM (SELECT a.x FROM a) b", "no SQL"]
     {
         assert!(!is_correlated(sql), "{sql}");
+    }
+}
+
+#[test]
+fn scripts_of_psql_are_read() {
+    let text = "-- it's a comment\n\\set x 1\nSELECT 'a;b', E'it\\';', \"c;d\" -- why; not\n  /* /* ; */ */ FROM t;\n\
+        CREATE FUNCTION f() AS $x$ SELECT 1; $$;$$ $x$ LANGUAGE sql;\nSELECT (1;2) \\; SELECT $1::int;\n\\d t\nSELECT 3 \\gset\nSELECT 4";
+    let found = statements(text);
+    let texts: Vec<String> =
+        found.iter().map(|(_, sql, _)| sql.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let expected = [
+        "SELECT 'a;b', E'it\\';', \"c;d\" FROM t",
+        "CREATE FUNCTION f() AS $x$ SELECT 1; $$;$$ $x$ LANGUAGE sql",
+        "SELECT (1;2)",
+        "SELECT $1::int",
+        "SELECT 3",
+    ];
+    assert_eq!(texts, expected);
+    assert_eq!(found.iter().map(|(line, ..)| *line).collect::<Vec<_>>(), [3, 5, 6, 6, 8]);
+}
+
+#[test]
+fn data_follow_a_copy_that_runs() {
+    let text =
+        "COPY t (a) FROM stdin;\n1\n2\n\\.\nCOPY u FROM stdin;\nSELECT 1;\nCOPY v FROM STDIN NULL 'null';\nnull\n\\.\n";
+    let found = statements(text);
+    let data: Vec<Option<&str>> = found.iter().map(|(.., data)| data.as_deref()).collect();
+    assert_eq!(data, [Some("1\n2\n"), None, None, Some("null\n")]);
+    let sent = from_client("COPY t (a) FROM '/tmp/it''s' NULL 'x'");
+    let sent = sent.map(|(sql, path, _)| (sql, path));
+    assert_eq!(sent, Some(("COPY t (a) FROM STDIN NULL 'x'".to_owned(), "/tmp/it's".to_owned())));
+}
+
+#[test]
+fn variables_of_a_script_are_put_in() {
+    let text = "\\set name 'a''' b\n\\set both :name '/c'\nSELECT :'name', :both, :\"name\", x::text, :other;";
+    let (_, sql, _) = statements(text).remove(0);
+    assert_eq!(sql, "SELECT 'a''b', a'b/c, \"a'b\", x::text, :other");
+}
+
+#[test]
+fn a_statement_of_postgresql_alone_is_told() {
+    for sql in ["CREATE TABLE t (p point)", "CREATE TABLE t PARTITION OF u DEFAULT", "EXPLAIN SELECT 1", "DO $$ $$"] {
+        assert!(of_its_own(sql), "{sql}");
+    }
+    for sql in ["SELECT sum(a) OVER (PARTITION BY b)", "CREATE TABLE t (a INT)", "SELECT 'point'"] {
+        assert!(!of_its_own(sql), "{sql}");
     }
 }

@@ -2,6 +2,7 @@
 //! server's socket rather than through psql, which would read the corpora's backslashes as commands of its own (one of
 //! them runs programs) and a quote left open as the rest of the file.
 
+use crate::script::from_client;
 use crate::table::{Row, Table, plain_time};
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::unix::net::UnixStream;
@@ -62,6 +63,13 @@ impl Wire {
         self.reply()
     }
 
+    /// Asks as `ask` does; a file that COPY reads is read here and sent along, since the server may read none.
+    pub fn ask_with_file(&mut self, sql: &str) -> Result<Reply> {
+        let Some((sql, path, _)) = from_client(sql) else { return self.ask(sql) };
+        self.send(b'Q', sql.as_bytes())?;
+        self.answer(&std::fs::read(path)?)
+    }
+
     /// Asks as `ask` does, with an alias added to each subquery in FROM that has none: releases after 15 no longer ask for them.
     pub fn ask_with_aliases(&mut self, sql: &str) -> Result<Reply> {
         let mut sql = sql.to_owned();
@@ -78,15 +86,22 @@ impl Wire {
     }
 
     fn send(&mut self, kind: u8, text: &[u8]) -> Result<()> {
+        self.send_bytes(kind, &[text, &[0]].concat())
+    }
+
+    fn send_bytes(&mut self, kind: u8, bytes: &[u8]) -> Result<()> {
         let mut message = vec![kind];
-        message.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
-        message.extend_from_slice(text);
-        message.push(0);
+        message.extend_from_slice(&(bytes.len() as u32 + 4).to_be_bytes());
+        message.extend_from_slice(bytes);
         self.stream.write_all(&message)
     }
 
-    /// Reads messages up to the one that says that the server is ready for more.
     fn reply(&mut self) -> Result<Reply> {
+        self.answer(&[])
+    }
+
+    /// Reads messages up to the one that says that the server is ready for more, and sends `file` when it is asked for.
+    fn answer(&mut self, file: &[u8]) -> Result<Reply> {
         let (mut table, mut tag, mut refused) = (Table::default(), String::new(), None);
         let mut types = Vec::new();
         loop {
@@ -101,7 +116,11 @@ impl Wire {
                 b'D' if table.rows.len() < MOST_ROWS => table.rows.push(body.row(&types)?),
                 b'C' => tag = body.text()?,
                 b'E' => refused = Some(body.refusal()?),
-                b'G' => self.send(b'f', b"there is nothing to copy")?,
+                b'G' if file.is_empty() => self.send(b'f', b"there is nothing to copy")?,
+                b'G' => {
+                    self.send_bytes(b'd', file)?;
+                    self.send_bytes(b'c', &[])?;
+                }
                 b'Z' => return Ok(refused.unwrap_or(Reply::Rows { table, tag })),
                 _ => {}
             }
@@ -221,12 +240,31 @@ fn letter(of: u32) -> char {
     }
 }
 
+/// Bytes in hexadecimal, also where `bytea_output` is `escape`.
+fn bytes(text: &str) -> String {
+    if let Some(digits) = text.strip_prefix("\\x") {
+        return format!("0x{digits}");
+    }
+    let (mut hex, mut rest) = ("0x".to_owned(), text.as_bytes());
+    while let Some((first, behind)) = rest.split_first() {
+        let octal = behind.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let (byte, length) = match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) if *first == b'\\' => (byte, 4),
+            _ if *first == b'\\' => (b'\\', 2),
+            _ => (*first, 1),
+        };
+        hex += &format!("{byte:02x}");
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    hex
+}
+
 /// A value as Gingham's side writes it.
 fn plain(text: String, of: u32) -> String {
     match (letter(of), text.as_str()) {
         ('B', "t") => "true".to_owned(),
         ('B', _) => "false".to_owned(),
-        ('X', _) => text.replacen("\\x", "0x", 1),
+        ('X', text) => bytes(text),
         ('D', _) => plain_time(&text),
         // The blanks that fill up a CHAR(n) are no part of its value.
         _ if of == 1042 => text.trim_end().to_owned(),

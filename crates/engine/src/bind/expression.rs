@@ -368,8 +368,12 @@ impl Replacing<'_, '_> {
                 let FunctionArgExpr::QualifiedWildcard(name) = &*given else { continue };
                 let kind = SelectItemQualifiedWildcardKind::ObjectName(name.clone());
                 self.around.scope.relation(&kind)?;
-                // A record counts whatever is in it.
-                *given = FunctionArgExpr::Wildcard;
+                let idents: Vec<Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
+                // A record counts whatever is in it, and only where there is one.
+                *given = match self.whole_row(&idents)? {
+                    Some(row @ Expr::Case { .. }) => FunctionArgExpr::Expr(row),
+                    _ => FunctionArgExpr::Wildcard,
+                };
             }
         }
         Ok(())

@@ -145,7 +145,7 @@ impl Binder<'_> {
                 with_ordinality,
             } => {
                 let shown = Shown { alias: alias.as_ref(), with_ordinality: *with_ordinality };
-                self.unnested_rows(array_exprs, shown, member)
+                self.unnested_rows(array_exprs, "unnest", shown, member)
             }
             TableFactor::Pivot { .. } => Err(Error::Unsupported("not supported: PIVOT".into())),
             other => Err(error::unsupported(format!("{other} in FROM"))),

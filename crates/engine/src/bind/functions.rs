@@ -10,7 +10,8 @@ use crate::bind::tables::reference;
 use crate::bind::typed::with_types;
 use crate::bind::unnest::has_unnest;
 use crate::files::file_functions;
-use crate::functions::gives_rows;
+use crate::functions::EXPANDED;
+use crate::sql::calls::list_of;
 use crate::sql::clauses::ROWS_FROM;
 use crate::sql::names::fold;
 use crate::sql::operators::call;
@@ -57,7 +58,15 @@ impl Binder<'_> {
                 other => Err(error::unsupported(format!("argument {other} of {function} in FROM"))),
             };
             let arrays = arguments.iter().map(array).collect::<Result<Vec<_>>>()?;
-            return self.unnested_rows(&arrays, shown, member);
+            return self.unnested_rows(&arrays, "unnest", shown, member);
+        }
+        if let Some(list) = list_of(&function) {
+            let value = |argument: &FunctionArg| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Ok(value.clone()),
+                other => Err(error::unsupported(format!("argument {other} of {function} in FROM"))),
+            };
+            let given = arguments.iter().map(value).collect::<Result<Vec<_>>>()?;
+            return self.unnested_rows(&[call(list, given)], &function, shown, member);
         }
         if let Some(files) = member.place.tables.get().files(name, arguments) {
             let from = self.rows_of(files, &TableReference::bare(function))?;
@@ -77,9 +86,6 @@ impl Binder<'_> {
         }
         let is_series = SERIES_FUNCTIONS.contains(&function.as_str());
         let is_constant = !given.iter().any(|argument| looks_outside(argument) || has_parameter(argument));
-        if gives_rows(&function) {
-            return self.listed_rows(&function, given, shown);
-        }
         let is_table = self.state.table_functions().contains_key(&function);
         if !is_table && (!is_constant || self.state.scalar_functions().contains_key(&function)) {
             return self.one_row(name, arguments, shown, member);
@@ -120,7 +126,7 @@ impl Binder<'_> {
     /// elements of the list that the function of that name gives elsewhere.
     fn listed_rows(&mut self, function: &str, given: Vec<Planned>, shown: Shown<'_>) -> Result<From> {
         let known = self.state.scalar_functions().get(function).cloned();
-        let list = known.filter(|_| SERIES_FUNCTIONS.contains(&function) || gives_rows(function)).ok_or_else(|| {
+        let list = known.filter(|_| SERIES_FUNCTIONS.contains(&function)).ok_or_else(|| {
             error::unsupported(format!("columns, subqueries and parameters as arguments of {function} in FROM"))
         })?;
         let list = with_types(list.call(given), &DFSchema::empty(), self.state)?;
@@ -129,14 +135,20 @@ impl Binder<'_> {
     }
 
     /// The rows of `FROM UNNEST(array, …)`.
-    pub(super) fn unnested_rows(&mut self, arrays: &[Expr], shown: Shown<'_>, member: FromContext<'_>) -> Result<From> {
+    pub(super) fn unnested_rows(
+        &mut self,
+        arrays: &[Expr],
+        name: &str,
+        shown: Shown<'_>,
+        member: FromContext<'_>,
+    ) -> Result<From> {
         let place = member.place.inner(self.seen_by_lateral(member));
         let scope = NameScope::empty();
         let mut lists = Vec::with_capacity(arrays.len());
         for array in arrays {
             lists.push(self.condition(array, NameContext::of(&scope, &place), "FROM")?);
         }
-        self.elements(Listed { functions: vec![("unnest".into(), lists)], name: "unnest".into() }, shown)
+        self.elements(Listed { functions: vec![(name.into(), lists)], name: name.into() }, shown)
     }
 
     /// The rows of `ROWS FROM (f(…), g(…))`, side by side.
@@ -170,7 +182,7 @@ impl Binder<'_> {
                     return Err(error::unsupported(format!("{name} in ROWS FROM")));
                 }
                 let planned = self.condition(&Expr::Function(call.clone()), around, "FROM")?;
-                let is_list = SERIES_FUNCTIONS.contains(&name.as_str()) || gives_rows(&name);
+                let is_list = SERIES_FUNCTIONS.contains(&name.as_str());
                 vec![if is_list { planned } else { make_array(vec![planned]) }]
             };
             all.push((name, lists));
@@ -218,7 +230,7 @@ impl Binder<'_> {
             for list in lists {
                 lengths.push(coalesce(vec![cast(array_length(list.clone()), DataType::Int64), lit(0_i64)]));
                 // The rows of a function that gives structs have its fields as columns.
-                let is_struct = matches!(list.get_type(&DFSchema::empty())?, DataType::List(own) if own.data_type().is_nested() && gives_rows(&function));
+                let is_struct = matches!(&list, Planned::ScalarFunction(call) if call.func.name() == EXPANDED);
                 let elements = Planned::Unnest(Unnest::new(list));
                 items.push(if is_struct { Planned::Unnest(Unnest::new(elements)) } else { elements });
                 titles.push(function.clone());

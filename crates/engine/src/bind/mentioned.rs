@@ -7,7 +7,10 @@
 
 use crate::Result;
 use crate::sql::walk::{SyntaxTree, Visit};
-use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, Select, TableFactor, TableWithJoins};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, JoinConstraint, JoinOperator, Select, TableFactor,
+    TableWithJoins,
+};
 use std::collections::HashSet;
 
 /// Names in a statement, in small letters.
@@ -68,6 +71,17 @@ impl Visit for Mentioned {
             Expr::Identifier(name) => {
                 self.name(&name.value);
                 self.bare.insert(name.value.to_lowercase());
+            }
+            // `count(t.*)` counts rows of `t` that are there.
+            Expr::Function(Function { args: FunctionArguments::List(list), .. }) => {
+                for argument in &list.args {
+                    if let FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) = argument
+                        && let Some(table) = name.0.last().and_then(|part| part.as_ident())
+                    {
+                        self.name(&table.value);
+                        self.bare.insert(table.value.to_lowercase());
+                    }
+                }
             }
             Expr::CompoundIdentifier(names) => names.iter().for_each(|name| self.name(&name.value)),
             _ => {}

@@ -9,8 +9,7 @@ use datafusion::logical_expr::expr::{Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr as Planned, lit};
 
 /// Functions whose second argument is a regular expression, and which argument its flags are.
-const FUNCTIONS: [(&str, usize); 4] =
-    [("regexp_like", 2), ("regexp_match", 2), ("regexp_count", 3), ("regexp_instr", 4)];
+const FUNCTIONS: [(&str, usize); 2] = [("regexp_like", 2), ("regexp_match", 2)];
 
 /// A part of an expression, with its pattern as DataFusion must have it.
 pub(super) fn with_pattern(part: Planned) -> Result<Transformed<Planned>> {

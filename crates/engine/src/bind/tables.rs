@@ -9,8 +9,8 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{FunctionArg, Ident, ObjectName, Query, SetExpr, Table, TableFactor};
-use gingham_storage::TableName;
 use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::{SqlState, TableName};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -79,6 +79,8 @@ pub(crate) trait Lookup: Send + Sync + fmt::Debug {
 #[derive(Debug)]
 pub(crate) struct Tables {
     known: HashMap<TableReference, KnownRelation>,
+    /// Views that are being defined by themselves, with the error for whoever means them: a WITH may have a query of the name.
+    defining: HashMap<TableReference, Error>,
     /// Calls of functions that read files, by their text.
     files: HashMap<String, Arc<dyn TableProvider>>,
     lookup: Arc<dyn Lookup>,
@@ -99,12 +101,19 @@ impl Tables {
         views: &'a mut Views,
     ) -> Pin<Box<dyn Future<Output = Result<Self>> + Send + 'a>> {
         Box::pin(async move {
-            let mut known = HashMap::new();
+            let (mut known, mut defining) = (HashMap::new(), HashMap::new());
             for name in named.tables {
                 if known.contains_key(&name) {
                     continue;
                 }
-                let found = match lookup.look_up(&name).await? {
+                let looked = match lookup.look_up(&name).await {
+                    Err(error) if error.sqlstate() == SqlState::InvalidRecursion.sqlstate() => {
+                        defining.insert(name, error);
+                        continue;
+                    }
+                    looked => looked?,
+                };
+                let found = match looked {
                     None => continue,
                     Some(Looked::Known(found)) => found,
                     Some(Looked::View(view)) => KnownRelation::View(Self::view(*view, views).await?),
@@ -117,7 +126,7 @@ impl Tables {
                     free.insert(lookup.files(call).await?);
                 }
             }
-            Ok(Self { known, files, lookup })
+            Ok(Self { known, defining, files, lookup })
         })
     }
 
@@ -144,7 +153,8 @@ impl Tables {
     ///
     /// Nothing has the name.
     pub(super) fn find(&self, reference: &TableReference) -> Result<&KnownRelation> {
-        self.known.get(reference).ok_or_else(|| self.lookup.unknown(reference))
+        let missing = || self.defining.get(reference).cloned().unwrap_or_else(|| self.lookup.unknown(reference));
+        self.known.get(reference).ok_or_else(missing)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::Result;
 use crate::bind::binder::{Binder, column_of};
-use crate::functions::gives_rows;
 use crate::temporal::SERIES;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -101,7 +100,7 @@ fn replaced(expression: Expr, unnests: &[Unnest], columns: &[Vec<Column>]) -> Re
 pub(super) fn in_rows(item: Expr) -> Result<Expr> {
     let rows = item.transform_down(|part| {
         Ok(match part {
-            Expr::ScalarFunction(call) if call.func.name() == SERIES || gives_rows(call.func.name()) => {
+            Expr::ScalarFunction(call) if call.func.name() == SERIES => {
                 let unnest = Expr::Unnest(Unnest::new(Expr::ScalarFunction(call)));
                 Transformed::new(unnest, true, TreeNodeRecursion::Jump)
             }

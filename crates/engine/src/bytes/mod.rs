@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `arguments` | arrays of arguments |
 //! | `either` | a function of DataFusion's for texts, and one of ours for bytes, by one name |
+//! | `bits` | single bits, trim, convert_from and convert_to |
 //! | `parts` | lengths, parts and single bytes |
 //! | `encodings` | encode and decode |
 //! | `like` | LIKE |
@@ -11,6 +12,7 @@
 //! | `operators` | `\|\|`, SUBSTRING, POSITION and OVERLAY as they are written, LIKE in the place of DataFusion's |
 
 mod arguments;
+mod bits;
 mod either;
 mod encodings;
 mod like;
@@ -28,5 +30,6 @@ use std::sync::Arc;
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
     let mut all = parts::all();
     all.extend(encodings::all());
+    all.extend(bits::all());
     all
 }

@@ -25,7 +25,7 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
 }
 
 /// The types of arguments: bytes first, then integers; `least` of them at least.
-fn typed(name: &str, types: &[DataType], least: usize, all: &[DataType]) -> Result<Vec<DataType>> {
+pub(super) fn typed(name: &str, types: &[DataType], least: usize, all: &[DataType]) -> Result<Vec<DataType>> {
     if types.len() < least || types.len() > all.len() {
         return invalid!(UndefinedFunction, "{name} of BINARY does not take {} arguments", types.len());
     }
@@ -39,8 +39,8 @@ fn typed(name: &str, types: &[DataType], least: usize, all: &[DataType]) -> Resu
     Ok(all[..types.len()].to_vec())
 }
 
-const BYTES: DataType = DataType::BinaryView;
-const NUMBER: DataType = DataType::Int64;
+pub(super) const BYTES: DataType = DataType::BinaryView;
+pub(super) const NUMBER: DataType = DataType::Int64;
 
 fn length(name: &'static str) -> PureFunction {
     let lengths = |arguments: &[ArrayRef], _: &DataType| {
@@ -74,7 +74,7 @@ fn optional(arguments: &[ArrayRef], at: usize) -> Result<Option<arrow::array::In
 }
 
 /// The results of `result` for the rows in which no argument is NULL.
-fn each(
+pub(super) fn each(
     arguments: &[ArrayRef],
     mut result: impl FnMut(usize, &mut BinaryViewBuilder) -> Result<()>,
 ) -> Result<ArrayRef> {
@@ -141,7 +141,7 @@ pub(super) fn overlay() -> Arc<ScalarUDF> {
 }
 
 /// The place of a byte, counted from 0.
-fn place(name: &str, bytes: &[u8], number: i64) -> Result<usize> {
+pub(super) fn place(name: &str, bytes: &[u8], number: i64) -> Result<usize> {
     match usize::try_from(number).ok().filter(|at| *at < bytes.len()) {
         Some(at) => Ok(at),
         None => {

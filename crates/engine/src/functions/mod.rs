@@ -6,6 +6,9 @@
 //! | `catalog` | PostgreSQL's functions about the catalog and the session |
 //! | `arrays` | PostgreSQL's functions of arrays that DataFusion lacks |
 //! | `quoting` | quote_ident, quote_literal, format |
+//! | `degrees`, `exact` | trigonometry in degrees; functions of exact numbers |
+//! | `digest`, `escapes`, `nulls` | md5; unistr; num_nulls |
+//! | `matches` | regexp_split_to_array, regexp_matches, regexp_substr, regexp_instr, regexp_count |
 //! | `fixed` | casts to CHAR(n) and VARCHAR(n) |
 //! | `function` | a function over arrays, for DataFusion |
 //! | `names` | what columns of their results are called |
@@ -22,10 +25,16 @@
 mod arrays;
 mod catalog;
 mod characters;
+mod degrees;
+mod digest;
+mod escapes;
+mod exact;
 mod fixed;
 mod function;
 pub(crate) mod like;
+mod matches;
 pub(crate) mod names;
+mod nulls;
 mod numbers;
 mod quoting;
 pub(crate) mod regular;
@@ -39,13 +48,15 @@ mod waiting;
 
 pub(crate) use arrays::{COMPARE_ALL, COMPARE_ANY};
 pub(crate) use catalog::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL, asks_catalog, started};
+pub(crate) use exact::BITS_INVERTED;
 pub(crate) use like::{LIKE_EACH, LIKE_ESCAPE};
+pub(crate) use matches::EACH_MATCH;
 pub(crate) use similar::SIMILAR_PATTERN;
 pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
 
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
 pub(crate) use quoting::quoted;
-pub(crate) use rows::{EXPANDED, gives_rows};
+pub(crate) use rows::{EXPANDED, SUBSCRIPTS};
 pub use version::built_from;
 pub(crate) use waiting::waiting;
 
@@ -65,6 +76,10 @@ const INTERNAL: &[&str] = &[
     COMPARE_ALL,
     COMPARE_ANY,
     SIMILAR_PATTERN,
+    BITS_INVERTED,
+    EACH_MATCH,
+    EXPANDED,
+    SUBSCRIPTS,
     TO_CHAR,
     TO_VARCHAR,
     names::ADD,
@@ -92,10 +107,13 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         substring::substring_of(),
         substring::substring_similar(),
         regular::regexp_replace(),
+        digest::md5(),
+        escapes::unistr(),
         version::version(),
         fixed::to_char(),
         fixed::to_varchar(),
     ]);
     all.extend(catalog::all().into_iter().chain(arrays::all()).chain(rows::all()).chain(quoting::all()));
+    all.extend(degrees::all().into_iter().chain(exact::all()).chain(matches::all()).chain(nulls::all()));
     all
 }

@@ -52,12 +52,12 @@ fn signs(arguments: &[ArrayRef], result: &DataType) -> Result<ArrayRef> {
     Ok(Arc::new(signs))
 }
 
-fn doubles(array: &ArrayRef) -> Result<Float64Array> {
+pub(super) fn doubles(array: &ArrayRef) -> Result<Float64Array> {
     Ok(cast(array, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
 }
 
 /// An error unless all are numbers, NULL or texts that may be read as such.
-fn numbers(name: &str, types: &[DataType]) -> Result<()> {
+pub(super) fn numbers(name: &str, types: &[DataType]) -> Result<()> {
     let is_read = |data_type: &DataType| data_type.is_numeric() || data_type.is_null() || data_type.is_string();
     match types.iter().find(|data_type| !is_read(data_type)) {
         Some(other) => invalid!(UndefinedFunction, "{name} takes numbers, not {}", type_name(other)),

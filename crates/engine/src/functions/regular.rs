@@ -6,7 +6,7 @@ use crate::functions::function::PureFunction;
 use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Int64Type};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Operator, ScalarUDF};
 use regex::{CaptureLocations, Captures, Regex};
@@ -82,12 +82,24 @@ pub(crate) fn written(pattern: &str, flags: &str) -> Result<String> {
 /// `regexp_replace(text, pattern, replacement [, flags])`.
 pub(super) fn regexp_replace() -> Arc<ScalarUDF> {
     let texts = |types: &[DataType]| {
-        if !(3..=4).contains(&types.len()) {
+        // A number behind the replacement is where the search begins.
+        let from_start = types.get(3).is_some_and(DataType::is_integer);
+        if types.len() < 3 || types.len() > if from_start { 6 } else { 4 } {
             return invalid!(
                 UndefinedFunction,
-                "regexp_replace takes a text, a pattern, a replacement, and flags if need be; not {} values",
+                "regexp_replace takes a text, a pattern, a replacement, and either flags or a start, the number of a match \
+                 and flags; not {} values",
                 types.len()
             );
+        }
+        if from_start && types.get(4).is_none_or(|own| own.is_integer() || own.is_null()) {
+            let mut all = vec![DataType::Utf8View; 3];
+            all.extend([DataType::Int64, DataType::Int64, DataType::Utf8View]);
+            let is_flag = |own: &DataType| own.is_string() || own.is_null();
+            if types[..3].iter().chain(types.get(5)).all(is_flag) {
+                all.truncate(types.len());
+                return Ok(all);
+            }
         }
         match types.iter().find(|data_type| !data_type.is_string() && !data_type.is_null()) {
             Some(other) => {
@@ -101,6 +113,9 @@ pub(super) fn regexp_replace() -> Arc<ScalarUDF> {
 }
 
 fn replaced(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
+    if arguments.get(3).is_some_and(|own| own.data_type().is_integer()) {
+        return replaced_from(arguments);
+    }
     let views = arguments.iter().map(|texts| cast(texts, &DataType::Utf8View)).collect::<Result<Vec<_>, _>>()?;
     let [texts, patterns, replacements] = [0, 1, 2].map(|at| views[at].as_string_view());
     let flags = views.get(3).map(|flags| flags.as_string_view());
@@ -125,12 +140,61 @@ fn replaced(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
     Ok(Arc::new(results.finish()))
 }
 
+/// `regexp_replace(text, pattern, replacement, start, occurrence, flags)`, of which 0 is every occurrence.
+fn replaced_from(arguments: &[ArrayRef]) -> Result<ArrayRef> {
+    let texts = |at: usize| arguments.get(at).map(|own| cast(own, &DataType::Utf8View)).transpose();
+    let (values, patterns, replacements, flags) = (texts(0)?, texts(1)?, texts(2)?, texts(5)?);
+    let number = |at: usize, row: usize, least: i64, usual: i64| -> Result<usize> {
+        let own = arguments.get(at).map_or(usual, |own| own.as_primitive::<Int64Type>().value(row));
+        match usize::try_from(own) {
+            Ok(number) if own >= least => Ok(number),
+            _ => invalid!(InvalidParameterValue, "regexp_replace: {own} is less than {least}"),
+        }
+    };
+    let (Some(values), Some(patterns), Some(replacements)) = (values, patterns, replacements) else {
+        return datafusion::common::internal_err!("regexp_replace of fewer than three texts");
+    };
+    let mut results = StringViewBuilder::with_capacity(values.len());
+    for row in 0..values.len() {
+        if arguments.iter().any(|own| own.is_null(row)) {
+            results.append_null();
+            continue;
+        }
+        let flags = flags.as_ref().map_or("", |own| own.as_string_view().value(row));
+        let expression = compiled(&written(patterns.as_string_view().value(row), flags)?)?;
+        let parts = parts(replacements.as_string_view().value(row));
+        let text = values.as_string_view().value(row);
+        let wanted = number(4, row, 0, 1)?;
+        let from = place_of(text, number(3, row, 1, 1)? - 1);
+        let (mut new, mut behind) = (String::new(), 0);
+        for (at, found) in Matches::new(&expression, text, from).enumerate() {
+            let Some(whole) = found.get(0).filter(|_| wanted == 0 || at + 1 == wanted) else { continue };
+            new.push_str(&text[behind..whole.start()]);
+            parts.iter().for_each(|part| part.write(&found, &mut new));
+            behind = whole.end();
+        }
+        new.push_str(&text[behind..]);
+        results.append_value(new);
+    }
+    Ok(Arc::new(results.finish()))
+}
+
 /// A part of a replacement.
 #[derive(Debug, PartialEq)]
 enum ReplacementPart {
     Text(String),
     /// What a group of the expression matched; 0 is all that it matched.
     Group(usize),
+}
+
+impl ReplacementPart {
+    /// Writes what stands for a match.
+    fn write(&self, found: &Captures<'_>, new: &mut String) {
+        new.push_str(match self {
+            Self::Text(text) => text,
+            Self::Group(number) => found.get(*number).map_or("", |group| group.as_str()),
+        });
+    }
 }
 
 /// What is done to each text.
@@ -176,15 +240,43 @@ impl Replacement {
         let parts = &self.parts;
         let new = |found: &Captures<'_>| {
             let mut new = String::new();
-            for part in parts {
-                new.push_str(match part {
-                    ReplacementPart::Text(text) => text,
-                    ReplacementPart::Group(number) => found.get(*number).map_or("", |group| group.as_str()),
-                });
-            }
+            parts.iter().for_each(|part| part.write(found, &mut new));
             new
         };
         self.expression.replacen(text, usize::from(!self.is_global), new)
+    }
+}
+
+/// The place of a character, counted from 0, or of the end; `None` behind it.
+pub(super) fn place_of(text: &str, character: usize) -> Option<usize> {
+    text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(character)
+}
+
+/// The matches of an expression as PostgreSQL finds them: the next one is looked for where the last one ended, and one that is empty
+/// may lie there.
+pub(super) struct Matches<'r, 't> {
+    expression: &'r Regex,
+    text: &'t str,
+    at: Option<usize>,
+}
+
+impl<'r, 't> Matches<'r, 't> {
+    pub(super) fn new(expression: &'r Regex, text: &'t str, from: Option<usize>) -> Self {
+        Self { expression, text, at: from }
+    }
+}
+
+impl<'t> Iterator for Matches<'_, 't> {
+    type Item = Captures<'t>;
+
+    fn next(&mut self) -> Option<Captures<'t>> {
+        let found = self.expression.captures_at(self.text, self.at?);
+        let whole = found.as_ref().and_then(|found| found.get(0));
+        self.at = whole.and_then(|whole| match whole.is_empty() {
+            true => self.text[whole.end()..].chars().next().map(|next| whole.end() + next.len_utf8()),
+            false => Some(whole.end()),
+        });
+        found
     }
 }
 
@@ -237,6 +329,18 @@ fn parts(replacement: &str) -> Vec<ReplacementPart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_matches_lie_behind_others() {
+        let found = |pattern: &str, text: &str| {
+            let expression = Regex::new(pattern).unwrap();
+            Matches::new(&expression, text, Some(0)).map(|found| found[0].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("(?m).?$", "1\n2"), ["1", "", "2", ""]);
+        assert_eq!(found("x*", "äxb"), ["", "x", "", ""]);
+        assert_eq!(found("b", "abcb"), ["b", "b"]);
+        assert_eq!((place_of("äb", 1), place_of("äb", 2), place_of("äb", 3)), (Some(2), Some(3), None));
+    }
 
     #[test]
     fn replacements_are_read() {

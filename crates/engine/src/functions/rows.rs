@@ -1,4 +1,4 @@
-//! Functions that give rows, as lists of them: binding unnests their lists in a select list and in FROM.
+//! What generate_subscripts and _pg_expandarray give in rows, as lists.
 
 use crate::error::invalid;
 use crate::functions::arrays::as_list;
@@ -11,15 +11,10 @@ use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
-/// The places of an array's elements.
-const SUBSCRIPTS: &str = "generate_subscripts";
-/// The elements of an array with their places: clients of PostgreSQL read keys by it.
-pub(crate) const EXPANDED: &str = "_pg_expandarray";
-
-/// Whether a function of values gives rows of them.
-pub(crate) fn gives_rows(function: &str) -> bool {
-    [SUBSCRIPTS, EXPANDED].contains(&function)
-}
+/// The places of an array's elements, which generate_subscripts gives as rows.
+pub(crate) const SUBSCRIPTS: &str = "array_subscripts";
+/// The elements of an array with their places, which _pg_expandarray gives as rows: clients of PostgreSQL read keys by it.
+pub(crate) const EXPANDED: &str = "array_expanded";
 
 pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
     let places = |_: &[DataType]| Ok(DataType::new_list(DataType::Int32, true));
@@ -33,14 +28,14 @@ fn array_dimension_and_order(types: &[DataType]) -> Result<Vec<DataType>> {
     match types {
         [array, _] => Ok(vec![as_list(array)?, DataType::Int64]),
         [array, _, _] => Ok(vec![as_list(array)?, DataType::Int64, DataType::Boolean]),
-        _ => invalid!(UndefinedFunction, "{SUBSCRIPTS} takes an array and the number of a dimension"),
+        _ => invalid!(UndefinedFunction, "generate_subscripts takes an array and the number of a dimension"),
     }
 }
 
 fn one_array(types: &[DataType]) -> Result<Vec<DataType>> {
     match types {
         [array] => Ok(vec![as_list(array)?]),
-        _ => invalid!(UndefinedFunction, "{EXPANDED} takes an array"),
+        _ => invalid!(UndefinedFunction, "_pg_expandarray takes an array"),
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// All of them.
 pub(crate) fn percentiles() -> Vec<Arc<AggregateUDF>> {
-    let all = [Statistic::Continuous, Statistic::Discrete, Statistic::Median];
+    let all = [Statistic::Continuous, Statistic::Discrete, Statistic::Median, Statistic::Mode];
     all.map(|statistic| Arc::new(AggregateUDF::new_from_impl(Percentile::new(statistic, false)))).into()
 }
 
@@ -41,7 +41,7 @@ impl Percentile {
         let aliases = match statistic {
             Statistic::Continuous => vec!["quantile_cont".to_owned()],
             Statistic::Discrete => vec!["quantile_disc".to_owned()],
-            Statistic::Median => Vec::new(),
+            Statistic::Median | Statistic::Mode => Vec::new(),
         };
         let name = if descending { format!("{} DESC", statistic.name()) } else { statistic.name().to_owned() };
         Self { statistic, descending, name, aliases, signature: Signature::user_defined(Volatility::Immutable) }
@@ -49,7 +49,7 @@ impl Percentile {
 
     fn asked(&self, call: &AccumulatorArgs<'_>) -> Result<AskedFractions> {
         let fractions = match self.statistic {
-            Statistic::Median => Fractions::One(Some(0.5)),
+            Statistic::Median | Statistic::Mode => Fractions::One(Some(0.5)),
             other => Fractions::of(&call.exprs[1], other.name())?,
         };
         Ok(AskedFractions { statistic: self.statistic, descending: self.descending, fractions })
@@ -61,13 +61,14 @@ impl Percentile {
         Ok(match (self.statistic, given) {
             (_, DataType::Dictionary(_, value)) => self.value_type(value)?,
             (_, DataType::Interval(_)) => interval,
-            (Statistic::Discrete, DataType::Null) => DataType::Utf8View,
-            (Statistic::Discrete, DataType::Decimal32(digits, scale) | DataType::Decimal64(digits, scale)) => {
-                DataType::Decimal128(*digits, *scale)
-            }
-            (Statistic::Discrete, other) if has_order(other) => other.clone(),
-            (Statistic::Discrete, other) => {
-                let text = format!("percentile_disc of {} is not supported", type_name(other));
+            (Statistic::Discrete | Statistic::Mode, DataType::Null) => DataType::Utf8View,
+            (
+                Statistic::Discrete | Statistic::Mode,
+                DataType::Decimal32(digits, scale) | DataType::Decimal64(digits, scale),
+            ) => DataType::Decimal128(*digits, *scale),
+            (Statistic::Discrete | Statistic::Mode, other) if has_order(other) => other.clone(),
+            (statistic @ (Statistic::Discrete | Statistic::Mode), other) => {
+                let text = format!("{} of {} is not supported", statistic.name(), type_name(other));
                 return Err(crate::Error::Unsupported(text).into());
             }
             // With a digit more the mean of two is exact.
@@ -141,13 +142,14 @@ impl AggregateUDFImpl for Percentile {
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match (self.statistic, types) {
-            (Statistic::Median, [value]) => Ok(vec![self.value_type(value)?]),
+            (Statistic::Median | Statistic::Mode, [value]) => Ok(vec![self.value_type(value)?]),
             (Statistic::Continuous | Statistic::Discrete, [value, fraction]) => {
                 Ok(vec![self.value_type(value)?, self.fraction_type(fraction)?])
             }
             (Statistic::Median, other) => {
                 invalid!(UndefinedFunction, "median takes one argument, not {}", other.len())
             }
+            (Statistic::Mode, _) => invalid!(UndefinedFunction, "mode is written mode() WITHIN GROUP (ORDER BY x)"),
             (statistic, _) => invalid!(
                 UndefinedFunction,
                 "{} is written {}(0.5) WITHIN GROUP (ORDER BY x)",

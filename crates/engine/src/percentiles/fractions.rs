@@ -20,6 +20,8 @@ pub(super) enum Statistic {
     Discrete,
     /// The continuous one at a half.
     Median,
+    /// The most frequent value, the first of those in the order.
+    Mode,
 }
 
 impl Statistic {
@@ -29,6 +31,7 @@ impl Statistic {
             Self::Continuous => "percentile_cont",
             Self::Discrete => "percentile_disc",
             Self::Median => "median",
+            Self::Mode => "mode",
         }
     }
 }
@@ -117,6 +120,9 @@ struct Place {
 impl AskedFractions {
     /// The answers for `number` values, of which `at` gives the one at a place in ascending order.
     pub(super) fn answer<T: Value>(&self, number: usize, mut at: impl FnMut(usize) -> Result<T>) -> Result<Answer<T>> {
+        if self.statistic == Statistic::Mode {
+            return Ok(Answer::One(self.mode(number, at)?));
+        }
         let mut one = |fraction: &Option<f64>| -> Result<Option<T>> {
             let Some(place) = fraction.and_then(|fraction| self.place(fraction, number)) else { return Ok(None) };
             let first = at(place.first)?;
@@ -137,7 +143,7 @@ impl AskedFractions {
     /// The answers for these values, whose order is changed. A single one is found without sorting all.
     pub(super) fn answer_of<T: Value>(&self, values: &mut [T]) -> Result<Answer<T>> {
         let number = values.len();
-        if self.fractions.all().len() > 1 {
+        if self.fractions.all().len() > 1 || self.statistic == Statistic::Mode {
             values.sort_unstable_by(T::order);
             return self.answer(number, |at| Ok(values[at].clone()));
         }
@@ -156,6 +162,25 @@ impl AskedFractions {
         })
     }
 
+    /// The most frequent of `number` values, of which `at` gives the one at a place in ascending order.
+    fn mode<T: Value>(&self, number: usize, mut at: impl FnMut(usize) -> Result<T>) -> Result<Option<T>> {
+        let mut best: Option<(T, usize)> = None;
+        let mut run: Option<(T, usize)> = None;
+        for place in 0..number {
+            let value = at(place)?;
+            let length = match &run {
+                Some((own, length)) if own.order(&value).is_eq() => length + 1,
+                _ => 1,
+            };
+            let most = best.as_ref().map_or(0, |(_, most)| *most);
+            if length > most || (self.descending && length == most) {
+                best = Some((value.clone(), length));
+            }
+            run = Some((value, length));
+        }
+        Ok(best.map(|(value, _)| value))
+    }
+
     /// Where the value at a fraction is among `number` values.
     fn place(&self, fraction: f64, number: usize) -> Option<Place> {
         let last = number.checked_sub(1)?;
@@ -165,7 +190,7 @@ impl AskedFractions {
                 let at = row.saturating_sub(1).min(last);
                 (at, at, 0.0)
             }
-            Statistic::Continuous | Statistic::Median => {
+            Statistic::Continuous | Statistic::Median | Statistic::Mode => {
                 let exact = fraction * last as f64;
                 ((exact.floor() as usize).min(last), (exact.ceil() as usize).min(last), exact - exact.floor())
             }
@@ -215,6 +240,20 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_most_frequent_value_is_found() {
+        for (mut values, descending, expected) in [
+            (vec![2_i64, 1, 2, 3], false, Some(2)),
+            (vec![3, 1, 3, 1], false, Some(1)),
+            (vec![3, 1, 3, 1], true, Some(3)),
+            (vec![7], true, Some(7)),
+            (vec![], false, None),
+        ] {
+            let asked = asked(Statistic::Mode, descending, Fractions::One(Some(0.0)));
+            assert_eq!(asked.answer_of(&mut values).unwrap(), Answer::One(expected), "{values:?}");
         }
     }
 

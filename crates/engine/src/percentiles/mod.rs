@@ -1,4 +1,4 @@
-//! percentile_cont, percentile_disc and median, as PostgreSQL computes them. DataFusion interpolates in steps of a millionth, has
+//! percentile_cont, percentile_disc, median and mode, as PostgreSQL computes them. DataFusion interpolates in steps of a millionth, has
 //! no percentile_disc, sorts its input for each, and its percentile_cont panics where many groups of one value each come.
 //!
 //! | file | what |

@@ -1,5 +1,5 @@
-//! Cursors: queries whose rows are fetched in portions. A cursor goes forward, and keeps nothing of what it gave, unless it was
-//! declared with SCROLL. It ends with its transaction, unless it was declared WITH HOLD.
+//! Cursors: queries whose rows are fetched in portions. A cursor goes back as well unless NO SCROLL says that it does not: with
+//! SCROLL however far, without by as many rows as a few megabytes hold. It ends with its transaction, unless it was declared WITH HOLD.
 
 use crate::session::{CancelToken, Session};
 use crate::sql::session::Count;
@@ -14,6 +14,9 @@ use gingham_storage::SqlState;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use tokio::sync::Mutex;
+
+/// Bytes of rows that a cursor keeps when nothing says whether it goes back.
+const SPARED: usize = 4 << 20;
 
 /// The cursors of a session by their names.
 #[derive(Debug, Default)]
@@ -33,7 +36,8 @@ struct OpenCursor {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CursorOptions {
     pub(crate) hold: bool,
-    pub(crate) scroll: bool,
+    /// SCROLL and NO SCROLL.
+    pub(crate) scroll: Option<bool>,
     /// The savepoints of the transaction that it is declared in, when there is one.
     pub(crate) depth: Option<usize>,
 }
@@ -42,7 +46,7 @@ pub(crate) struct CursorOptions {
 struct Cursor {
     /// What was not read yet; `None` at the end.
     stream: Option<SendableRecordBatchStream>,
-    scroll: bool,
+    scroll: Option<bool>,
     /// Rows that were read, without those that are not needed any more.
     kept: VecDeque<RecordBatch>,
     /// The first of them.
@@ -182,10 +186,14 @@ impl Cursor {
 
     /// Forgets rows that can't be asked for again.
     fn forget(&mut self) {
-        if self.scroll {
-            return;
-        }
-        while let Some(batch) = self.kept.front() {
+        let spared = match self.scroll {
+            Some(true) => return,
+            Some(false) => 0,
+            None => SPARED,
+        };
+        while self.held.size() > spared
+            && let Some(batch) = self.kept.front()
+        {
             let rows = batch.num_rows() as u64;
             if self.first + rows > self.position {
                 return;
@@ -227,7 +235,7 @@ impl Cursor {
 
     /// Rows before the one where it stands, the last first.
     fn backward(&mut self, name: &str, rows: u64) -> Result<Vec<RecordBatch>> {
-        self.require_scroll(name)?;
+        self.require_scroll(name, self.position.saturating_sub(rows).max(1))?;
         let to = self.position.saturating_sub(1);
         let from = (to + 1).saturating_sub(rows).max(1);
         let found = self.rows(from, to);
@@ -242,7 +250,7 @@ impl Cursor {
     /// The one row at a place, where it stands from now on.
     async fn one(&mut self, name: &str, place: u64) -> Result<Vec<RecordBatch>> {
         if place <= self.position {
-            self.require_scroll(name)?;
+            self.require_scroll(name, place)?;
         }
         let last = self.read_to(place).await?;
         self.position = place.min(last + 1);
@@ -250,11 +258,18 @@ impl Cursor {
         Ok(if is_row { self.rows(place, place) } else { Vec::new() })
     }
 
-    fn require_scroll(&self, name: &str) -> Result<()> {
-        if self.scroll {
-            return Ok(());
-        }
-        let text = format!("cursor '{name}' only goes forward; DECLARE {name} SCROLL CURSOR makes one that goes back");
+    /// An error where the rows from `from` on are not to be given again.
+    fn require_scroll(&self, name: &str, from: u64) -> Result<()> {
+        let text = match self.scroll {
+            Some(true) => return Ok(()),
+            None if from >= self.first => return Ok(()),
+            None => format!(
+                "cursor '{name}' does not keep rows as far back as {from}; DECLARE {name} SCROLL CURSOR makes one that does"
+            ),
+            Some(false) => {
+                format!("cursor '{name}' only goes forward; DECLARE {name} SCROLL CURSOR makes one that goes back")
+            }
+        };
         Err(Error::invalid(SqlState::ObjectNotInPrerequisiteState, text))
     }
 }

@@ -11,6 +11,8 @@
 //! | `GROUP BY DISTINCT a` | `GROUP BY "(distinct)"(), a` |
 //! | `trim(LEADING FROM a)` | `trim(LEADING ' ' FROM a)` |
 //! | `substring(a SIMILAR b ESCAPE c)` | `substring(a FROM b FOR c)` |
+//! | `'1 day'::interval PRECEDING` | `('1 day'::interval) PRECEDING` |
+//! | `ORDER BY a USING >` | `ORDER BY a DESC` |
 //! | `(t).*`, `FROM ONLY t` | `t.*`, `FROM t` |
 //! | `FOR NO KEY UPDATE`, `FOR KEY SHARE` | `FOR UPDATE`, `FOR SHARE` |
 //! | `U&'…' UESCAPE '…'`, `N'…'` | the text |
@@ -104,8 +106,22 @@ fn may_begin(token: &Token) -> bool {
     match token {
         Token::NationalStringLiteral(_) | Token::Period => true,
         Token::Word(Word { value, quote_style: None, .. }) => {
-            const WORDS: [&str; 11] =
-                ["for", "exclude", "only", "fetch", "table", "rows", "group", "trim", "similar", "u", "ties"];
+            const WORDS: [&str; 14] = [
+                "for",
+                "exclude",
+                "only",
+                "fetch",
+                "table",
+                "rows",
+                "group",
+                "trim",
+                "similar",
+                "u",
+                "ties",
+                "preceding",
+                "following",
+                "using",
+            ];
             WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         }
         _ => false,
@@ -162,6 +178,8 @@ impl Mending<'_> {
                     "similar" => self.similar(at),
                     "only" => self.only(at),
                     "for" => self.row_lock(at),
+                    "preceding" | "following" => self.offset(at),
+                    "using" => self.direction(at),
                     "u" => return self.unicode(at),
                     _ => {}
                 }
@@ -177,6 +195,27 @@ impl Mending<'_> {
             self.remove(at + 1..at + 3);
         } else if self.are(at + 1, &["key", "share"]) {
             self.remove(at + 1..at + 2);
+        }
+    }
+
+    /// `ORDER BY a USING <`.
+    fn direction(&mut self, at: usize) {
+        let direction = match self.token(at + 1) {
+            Some(Token::Lt) => "ASC",
+            Some(Token::Gt) => "DESC",
+            _ => return,
+        };
+        self.edit(at, TokenEdit::Instead(vec![word(direction)]));
+        self.remove(at + 1..at + 2);
+    }
+
+    /// `'1 day'::interval PRECEDING`: the parser takes a text there for an interval.
+    fn offset(&mut self, at: usize) {
+        let Some(start) = at.checked_sub(3) else { return };
+        let is_cast = matches!(self.token(at - 1), Some(Token::Word(_))) && self.is_token(at - 2, &Token::DoubleColon);
+        if is_cast && matches!(self.token(start), Some(Token::SingleQuotedString(_))) {
+            self.edit(start, TokenEdit::Before(vec![Token::LParen]));
+            self.edit(at - 1, TokenEdit::Behind(vec![Token::RParen]));
         }
     }
 

@@ -1,7 +1,8 @@
 //! What the parser lacks of CREATE TABLE, put right among the tokens.
 //!
 //! `LIKE t INCLUDING …` becomes a column whose type says so, wherever it stands in the list; the options of an identity column, which
-//! may stand in any order, get the one that the parser wants; UNLOGGED becomes TRANSIENT, which it knows.
+//! may stand in any order, get the one that the parser wants; UNLOGGED becomes TRANSIENT, which it knows; columns that are called
+//! `key` or `index` are put in quotes, without which they would be MySQL's keys.
 
 use datafusion::sql::sqlparser::ast::{DataType, Ident, ObjectName};
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -39,6 +40,10 @@ pub(crate) fn like_of(data_type: &DataType) -> Option<LikeTable> {
 pub(crate) fn mend(tokens: &mut Vec<TokenWithSpan>) {
     let has = |wanted: &str| tokens.iter().any(|token| is_word(token, wanted));
     let (like, identity, unlogged) = (has("LIKE"), has("IDENTITY"), has("UNLOGGED"));
+    let (create, key, index) = (has("CREATE"), has("KEY"), has("INDEX"));
+    if create && has("DATA") {
+        mend_data(tokens);
+    }
     if like {
         mend_like(tokens);
     }
@@ -47,6 +52,9 @@ pub(crate) fn mend(tokens: &mut Vec<TokenWithSpan>) {
     }
     if unlogged {
         mend_unlogged(tokens);
+    }
+    if create && (key || index) {
+        quote_keys(tokens);
     }
 }
 
@@ -57,6 +65,59 @@ fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
 /// The positions of the tokens that mean something.
 fn meaning(tokens: &[TokenWithSpan]) -> Vec<usize> {
     (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect()
+}
+
+/// `CREATE TABLE t AS q WITH DATA`, which says nothing, and `WITH NO DATA`: of `q` come no rows.
+fn mend_data(tokens: &mut Vec<TokenWithSpan>) {
+    let places = meaning(tokens);
+    let word = |at: usize, wanted: &str| places.get(at).is_some_and(|place| is_word(&tokens[*place], wanted));
+    let mut edits = Vec::new();
+    for at in 0..places.len() {
+        let without = word(at + 1, "NO");
+        let last = at + 1 + usize::from(without);
+        let is_end =
+            places.get(last + 1).is_none_or(|place| matches!(tokens[*place].token, Token::SemiColon | Token::EOF));
+        if !word(at, "WITH") || !word(last, "DATA") || !is_end {
+            continue;
+        }
+        let is_mark = |at: &usize| tokens[places[*at]].token == Token::SemiColon;
+        let start = (0..at).rev().find(is_mark).map_or(0, |mark| mark + 1);
+        if !word(start, "CREATE") {
+            continue;
+        }
+        let Some(query) = (start..at).find(|at| word(*at, "AS")) else { continue };
+        edits.push((places[query], places[at], places[last], without));
+    }
+    for (query, first, last, without) in edits.into_iter().rev() {
+        let span = tokens[first].span;
+        let written = |text: &str| TokenWithSpan { token: Token::make_word(text, None), span };
+        let sign = |token: Token| TokenWithSpan { token, span };
+        if !without {
+            tokens.drain(first..=last);
+            continue;
+        }
+        let zero = Token::Number("0".to_owned(), false);
+        let behind = [sign(Token::RParen), written("AS"), sign(quoted("of no data")), written("LIMIT"), sign(zero)];
+        let before = [written("SELECT"), sign(Token::Mul), written("FROM"), sign(Token::LParen)];
+        let parted = |words: Vec<TokenWithSpan>| words.into_iter().flat_map(|own| [sign(blank()), own, sign(blank())]);
+        let behind: Vec<_> = parted(behind.into()).collect();
+        let before: Vec<_> = parted(before.into()).collect();
+        tokens.splice(first..=last, behind);
+        tokens.splice(query + 1..query + 1, before);
+    }
+}
+
+/// Quotes KEY and INDEX where a column of that name begins: `(key INTEGER, …)`.
+fn quote_keys(tokens: &mut [TokenWithSpan]) {
+    let places = meaning(tokens);
+    for at in 1..places.len() {
+        let begins = matches!(tokens[places[at - 1]].token, Token::LParen | Token::Comma);
+        let name = ["key", "index"].into_iter().find(|name| is_word(&tokens[places[at]], name));
+        let has_type = places.get(at + 1).is_some_and(|next| matches!(tokens[*next].token, Token::Word(_)));
+        if let Some(name) = name.filter(|_| begins && has_type) {
+            tokens[places[at]].token = quoted(name);
+        }
+    }
 }
 
 fn mend_like(tokens: &mut Vec<TokenWithSpan>) {

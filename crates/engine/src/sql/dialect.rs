@@ -17,6 +17,11 @@ use std::any::TypeId;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gingham;
 
+/// Names may have any sign that ASCII has not, as in PostgreSQL.
+fn is_beyond_ascii(letter: char) -> bool {
+    !letter.is_ascii() && !letter.is_whitespace() && !letter.is_control()
+}
+
 /// Methods that answer yes.
 macro_rules! takes {
     ($($method:ident),* $(,)?) => { $(fn $method(&self) -> bool { true })* };
@@ -34,11 +39,11 @@ impl Dialect for Gingham {
 
     /// A `#` is an operator where no name goes on.
     fn is_identifier_start(&self, letter: char) -> bool {
-        letter != '#' && GenericDialect.is_identifier_start(letter)
+        letter != '#' && (GenericDialect.is_identifier_start(letter) || is_beyond_ascii(letter))
     }
 
     fn is_identifier_part(&self, letter: char) -> bool {
-        letter != '#' && GenericDialect.is_identifier_part(letter)
+        letter != '#' && (GenericDialect.is_identifier_part(letter) || is_beyond_ascii(letter))
     }
 
     // What the generic dialect has not.
@@ -132,6 +137,9 @@ impl Dialect for Gingham {
         if *word == Keyword::ON && is_conflict(&parser.peek_token_ref().token) {
             return false;
         }
+        if *word == Keyword::TOP {
+            return true;
+        }
         GenericDialect.is_column_alias(word, parser)
     }
 
@@ -152,6 +160,12 @@ impl Dialect for Gingham {
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         if let Some(sets) = infix::grouping_sets(parser) {
             return Some(sets);
+        }
+        if let Some(sign) = infix::sign(parser, OTHER) {
+            return Some(sign);
+        }
+        if let Some(column) = infix::interval_column(parser) {
+            return Some(column);
         }
         let is_open = |at: usize| parser.peek_nth_token_ref(at).token == Token::LParen;
         if !is_open(0) || parser.get_current_token().token != Token::LParen {

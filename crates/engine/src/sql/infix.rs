@@ -1,7 +1,7 @@
 //! Operators that the parser does not know: `LIKE ANY (…)`, `BETWEEN SYMMETRIC`, and the words behind a number that
 //! [`clauses`](crate::sql::clauses) makes operators of.
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Value};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident, UnaryOperator, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -33,6 +33,8 @@ enum Infix {
     Between(usize),
     Ties,
     Exclusion,
+    /// IN with a list whose first value is a query in brackets, and whether NOT stands before it.
+    Among(bool),
 }
 
 impl Infix {
@@ -57,6 +59,10 @@ impl Infix {
             Keyword::BETWEEN => {
                 is_any(parser, negated + 1, &["symmetric", "asymmetric"]).then_some(Self::Between(negated + 1))
             }
+            Keyword::IN => {
+                let is_open = |at: usize| parser.peek_nth_token_ref(negated + at).token == Token::LParen;
+                (is_open(1) && is_open(2)).then_some(Self::Among(negated > 0))
+            }
             Keyword::ROW | Keyword::ROWS if is_word(parser, 1, "with") && is_word(parser, 2, "ties") => {
                 Some(Self::Ties)
             }
@@ -72,7 +78,7 @@ impl Infix {
 pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
     Some(match Infix::at(parser)? {
         Infix::LikeEach(..) => LIKE,
-        Infix::Between(_) => LIKE,
+        Infix::Between(_) | Infix::Among(_) => LIKE,
         // Words behind a whole number or a distance.
         Infix::Ties | Infix::Exclusion => 1,
     })
@@ -85,6 +91,10 @@ pub(super) fn parse(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr,
     Some(match Infix::at(parser)? {
         Infix::LikeEach(words, operator) => like_each(parser, left, words, operator),
         Infix::Between(words) => between(parser, left, words),
+        Infix::Among(negated) => {
+            let list = among(parser, negated)?;
+            Ok(Expr::InList { expr: left, list, negated })
+        }
         Infix::Ties => {
             (0..3).for_each(|_| drop(parser.next_token()));
             Ok(Expr::BinaryOp { left, op: BinaryOperator::Custom(WITH_TIES.into()), right: nothing() })
@@ -99,6 +109,17 @@ pub(super) fn parse(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr,
             closed.map(|_| Expr::BinaryOp { left, op, right: nothing() })
         }
     })
+}
+
+/// The values of an IN that are several; `None`, and nothing is taken, where there is one query in brackets.
+fn among(parser: &mut Parser<'_>, negated: bool) -> Option<Vec<Expr>> {
+    let list = parser.maybe_parse(|parser| {
+        (0..2 + usize::from(negated)).for_each(|_| drop(parser.next_token()));
+        let list = parser.parse_comma_separated(Parser::parse_expr)?;
+        parser.expect_token(&Token::RParen)?;
+        if list.len() > 1 { Ok(list) } else { parser.expected_ref("several values", parser.peek_token_ref()) }
+    });
+    list.ok().flatten()
 }
 
 fn like_each(parser: &mut Parser<'_>, left: Box<Expr>, words: usize, operator: &str) -> Result<Expr, ParserError> {
@@ -152,4 +173,34 @@ pub(super) fn grouping_sets(parser: &mut Parser<'_>) -> Option<Result<Expr, Pars
         parser.expect_token(&Token::RParen)?;
         Ok(Expr::GroupingSets(sets))
     })
+}
+
+/// A column that is called `interval`, where no text follows; `None` where a parser stands at something else.
+pub(super) fn interval_column(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    if !is_word(parser, 0, "interval") {
+        return None;
+    }
+    let is_end = match &parser.peek_nth_token_ref(1).token {
+        Token::Comma | Token::RParen | Token::DoubleColon | Token::EOF | Token::SemiColon | Token::Eq => true,
+        Token::Word(word) => matches!(word.keyword, Keyword::FROM | Keyword::AS) && word.quote_style.is_none(),
+        _ => false,
+    };
+    is_end.then(|| {
+        parser.next_token();
+        Ok(Expr::Identifier(Ident::new("interval")))
+    })
+}
+
+/// `|/ x`, `||/ x`, `@ x` and `~ x`; `None` where a parser stands at something else. As all operators without a place of their own,
+/// they bind weaker than a sum.
+pub(super) fn sign(parser: &mut Parser<'_>, precedence: u8) -> Option<Result<Expr, ParserError>> {
+    let op = match parser.peek_token_ref().token {
+        Token::PGSquareRoot => UnaryOperator::PGSquareRoot,
+        Token::PGCubeRoot => UnaryOperator::PGCubeRoot,
+        Token::AtSign => UnaryOperator::PGAbs,
+        Token::Tilde => UnaryOperator::BitwiseNot,
+        _ => return None,
+    };
+    parser.next_token();
+    Some(parser.parse_subexpr(precedence).map(|value| Expr::UnaryOp { op, expr: Box::new(value) }))
 }

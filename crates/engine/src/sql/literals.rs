@@ -8,7 +8,7 @@ use crate::sql::forms;
 use crate::sql::headings::Heading;
 use crate::sql::sequence_calls::without_class;
 use crate::sql::walk::{SyntaxTree, Visit};
-use crate::sql::{arrays, operators, postgres};
+use crate::sql::{arrays, calls, operators, postgres};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, ExactNumberInfo, Expr, Select, SelectItem, TimezoneInfo, TypedString, Value,
@@ -60,6 +60,7 @@ impl Visit for Literals {
         forms::write_out(expression)?;
         postgres::mend(expression)?;
         arrays::mend(expression)?;
+        calls::mend(expression)?;
         if let Expr::Cast { data_type: DataType::Timestamp(precision @ None, _), .. }
         | Expr::TypedString(TypedString { data_type: DataType::Timestamp(precision @ None, _), .. }) = expression
         {

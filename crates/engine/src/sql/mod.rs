@@ -12,7 +12,7 @@
 //! | `column_types` | types of columns |
 //! | `lengths` | how many characters a CHAR or VARCHAR has |
 //! | `layout` | layouts, packings and encodings as texts |
-//! | `definitions`, `alter_table` | clauses of CREATE TABLE and ALTER TABLE that the parser does not know |
+//! | `definitions`, `alter_table`, `recursive_views` | clauses of CREATE TABLE, ALTER TABLE and CREATE VIEW that the parser does not know |
 //! | `alter_design`, `copy`, `define`, `explain`, `summarize` | statements that the parser does not know |
 //! | `session/` | statements about the session: SET, BEGIN, cursors |
 //! | `headings` | what columns of a result are called |
@@ -20,7 +20,7 @@
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
-//! | `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
+//! | `calls`, `hypothetical`, `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
 //! | `postgres`, `arrays`, `array_queries` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
@@ -28,6 +28,7 @@ pub(crate) mod alter_design;
 mod alter_table;
 pub(crate) mod array_queries;
 pub(crate) mod arrays;
+pub(crate) mod calls;
 pub(crate) mod clauses;
 pub(crate) mod column_types;
 pub(crate) mod copy;
@@ -38,6 +39,7 @@ pub(crate) mod dialect;
 pub(crate) mod explain;
 pub(crate) mod forms;
 pub(crate) mod headings;
+mod hypothetical;
 pub(crate) mod ignored;
 pub(crate) mod infix;
 pub(crate) mod into;
@@ -52,6 +54,7 @@ pub(crate) mod places;
 pub(crate) mod postgres;
 pub(crate) mod precedence;
 pub(crate) mod quoted;
+mod recursive_views;
 pub(crate) mod refuse;
 mod sequence_calls;
 pub(crate) mod session;

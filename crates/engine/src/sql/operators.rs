@@ -1,8 +1,8 @@
 //! Operators that DataFusion reads otherwise than PostgreSQL, as calls of functions: `^` is a power and no exclusive or,
 //! and INTERVAL '…' has PostgreSQL's forms.
 
+use crate::Result;
 use crate::temporal::{AT_TIME_ZONE, TIME_OF, TO_INTERVAL};
-use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, ObjectNamePart, TypedString, UnaryOperator,
@@ -95,11 +95,6 @@ fn as_operator(function: &mut Function) -> Result<Option<Expr>> {
             let nested = |operand: &mut Expr| Box::new(Expr::Nested(Box::new(take(operand))));
             let (left, right) = (nested(left), nested(right));
             return Ok(Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::Modulo, right }))));
-        }
-        "date_trunc" if matches!(&function.args, FunctionArguments::List(list) if list.args.len() > 2) => {
-            return Err(Error::Unsupported(
-                "not supported: date_trunc in a time zone; truncate the local time there: date_trunc(unit, instant AT TIME ZONE zone)".to_owned(),
-            ));
         }
         "variance" => name.value = "var_samp".to_owned(),
         "every" => name.value = "bool_and".to_owned(),

@@ -4,7 +4,7 @@
 //! A value of such a type is an OID. It is shown by its object's name where a statement shows it or makes a text of it, and
 //! is a number everywhere else, so that it compares with the OIDs that the catalog's tables have.
 
-use crate::functions::{EXPANDED, REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
+use crate::functions::{REGISTERED, REGISTERED_NAME, REGISTERED_OR_NULL};
 use crate::sql::dialect::Gingham;
 use crate::sql::names::fold;
 use crate::sql::operators::{call, take};
@@ -201,7 +201,7 @@ fn of_function(function: &mut Function) -> Option<Expr> {
 /// Takes `pg_catalog.` away, and the schema of the one function of information_schema that clients call.
 pub(crate) fn without_schema(name: &mut ObjectName) {
     if let [ObjectNamePart::Identifier(schema), ObjectNamePart::Identifier(function)] = name.0.as_slice()
-        && (fold(schema) == SCHEMA || fold(schema) == "information_schema" && fold(function) == EXPANDED)
+        && (fold(schema) == SCHEMA || fold(schema) == "information_schema" && fold(function) == "_pg_expandarray")
     {
         name.0.remove(0);
     }
@@ -342,7 +342,7 @@ pub(crate) fn mend_type(data_type: &mut DataType) -> Result<()> {
 }
 
 /// The type that a name without its schema means.
-fn of_text(name: &str, modifiers: &[String]) -> Option<DataType> {
+pub(crate) fn of_text(name: &str, modifiers: &[String]) -> Option<DataType> {
     let name = match name {
         "bpchar" => "char",
         own => own,

@@ -13,6 +13,7 @@ use crate::sql::definitions;
 use crate::sql::dialect::Gingham;
 use crate::sql::parameters;
 use crate::sql::parameters::ParameterNames;
+use crate::sql::recursive_views;
 use crate::sql::split::without_mark;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::sql::writes::WriteWords;
@@ -54,6 +55,7 @@ impl Tokens {
     fn read(mut tokens: Vec<TokenWithSpan>) -> Result<Self> {
         join_texts(&mut tokens)?;
         definitions::mend(&mut tokens);
+        recursive_views::mend(&mut tokens);
         let parameters = parameters::number(&mut tokens)?;
         let writes = WriteWords::take(&mut tokens);
         clauses::mend(&mut tokens)?;

@@ -7,8 +7,8 @@
 use crate::Result;
 use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Insert, Merge, MergeAction, MergeUpdateExpr, Setting, Statement as Sql, TableAliasWithoutColumns,
-    Value,
+    Expr, Ident, Insert, Merge, MergeAction, MergeInsertExpr, MergeUpdateExpr, Setting, Statement as Sql,
+    TableAliasWithoutColumns, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Whitespace, Word};
 
@@ -35,6 +35,23 @@ pub(crate) enum Overriding {
 
 /// Where an INSERT keeps what OVERRIDING says: among settings, of which no statement has any.
 const OVERRIDING: &str = "overriding value";
+
+impl Overriding {
+    /// How it is kept in the syntax tree of MERGE.
+    fn kept(self) -> &'static str {
+        match self {
+            Self::System => "overriding system value",
+            Self::User => "overriding user value",
+        }
+    }
+}
+
+/// What OVERRIDING of an INSERT within MERGE says.
+pub(crate) fn overriding_in_merge(insert: &MergeInsertExpr) -> Option<Overriding> {
+    let Some(Expr::Value(value)) = &insert.insert_predicate else { return None };
+    let Value::SingleQuotedString(text) = &value.value else { return None };
+    [Overriding::System, Overriding::User].into_iter().find(|which| which.kept() == text)
+}
 
 /// What OVERRIDING of an INSERT says.
 pub(crate) fn overriding(insert: &Insert) -> Option<Overriding> {
@@ -66,6 +83,7 @@ impl WriteWords {
             if reading.is(at, &["insert"]) {
                 insert = Some(reading.location(at));
                 own.alias(&reading, at, &mut edits);
+                without_brackets(&reading, at, &mut edits);
             }
             if reading.is(at, &["when", "matched"]) || reading.is(at, &["when", "not", "matched"]) {
                 when = Some((at, reading.location(at)));
@@ -90,6 +108,7 @@ impl WriteWords {
                 edits.push(Edit { first: places[at + 2], last: places[at + 3], instead: "VALUES ( DEFAULT )" });
             }
         }
+        edits.sort_by_key(|edit| edit.first);
         edits.into_iter().rev().for_each(|edit| edit.apply(tokens));
         own
     }
@@ -120,6 +139,35 @@ impl WriteWords {
             return Ok(());
         }
         tree.walk(&mut Putting(self))
+    }
+}
+
+/// `INSERT INTO t (VALUES …)` without the brackets, which the parser takes for those of a list of columns.
+fn without_brackets(reading: &Reading<'_>, insert: usize, edits: &mut Vec<Edit>) {
+    let mut at = insert + 2;
+    while reading.token(at + 1) == Some(&Token::Period) {
+        at += 2;
+    }
+    let open = at + 1;
+    // A column may be called `values`.
+    let has_rows = reading.is(open + 1, &["values"]) && reading.token(open + 2) == Some(&Token::LParen);
+    let is_query = has_rows || reading.is(open + 1, &["with"]);
+    if !reading.is(insert + 1, &["into"]) || reading.token(open) != Some(&Token::LParen) || !is_query {
+        return;
+    }
+    let mut depth = 0;
+    for close in open..reading.places.len() {
+        match reading.token(close) {
+            Some(Token::LParen) => depth += 1,
+            Some(Token::RParen) => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            for at in [open, close] {
+                edits.push(Edit { first: reading.places[at], last: reading.places[at], instead: "" });
+            }
+            return;
+        }
     }
 }
 
@@ -187,6 +235,13 @@ impl Putting<'_> {
 
     fn merge(&self, merge: &mut Merge) {
         for clause in &mut merge.clauses {
+            if let MergeAction::Insert(insert) = &mut clause.action {
+                let place = insert.insert_token.0.span.start;
+                let which = self.0.overriding.iter().find(|(own, _)| *own == place).map(|(_, which)| *which);
+                // An INSERT of MERGE has no WHERE of its own.
+                let kept = which.map(|which| Value::SingleQuotedString(which.kept().to_owned()));
+                insert.insert_predicate = kept.map(Expr::value).or(insert.insert_predicate.take());
+            }
             if self.0.nothing.contains(&clause.when_token.0.span.start) {
                 clause.action = MergeAction::Update(MergeUpdateExpr {
                     update_token: clause.when_token.clone(),

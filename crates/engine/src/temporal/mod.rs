@@ -11,6 +11,7 @@
 //! | `dates` | comparisons of a DATE with a constant TIMESTAMP |
 //! | `parts` | EXTRACT, date_part, date_trunc |
 //! | `zones` | AT TIME ZONE |
+//! | `made` | make_timestamp, make_interval, isfinite |
 //! | `overlaps`, `series` | OVERLAPS, generate_series |
 //! | `calls` | names of functions that statements are rewritten to call |
 //! | `aggregates` | sums, means, minima and maxima of intervals |
@@ -26,6 +27,7 @@ mod dates;
 mod format;
 mod functions;
 mod interval;
+mod made;
 mod moment;
 mod operators;
 mod overlaps;
@@ -57,6 +59,7 @@ pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
     let mut all = functions::called();
     all.extend([zones::at_time_zone(), overlaps::overlaps(), series::generate_series()]);
     all.extend(parts::functions());
+    all.extend(made::all());
     all.extend(format::functions());
     all
 }

@@ -10,8 +10,12 @@ use crate::temporal::interval::{DAY, INTERVAL};
 use crate::temporal::moment::{is_infinite, units_of_day};
 use crate::temporal::value::{At, changed};
 use crate::temporal::zones::ZONE;
-use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray};
+use crate::type_name::type_name;
+use arrow::array::{
+    ArrayRef, AsArray, BooleanArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray, new_null_array,
+};
 use arrow::compute::cast;
+use arrow::compute::kernels::zip::zip;
 use arrow::datatypes::{
     DataType, Field, FieldRef, Int32Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
 };
@@ -24,6 +28,7 @@ use datafusion::logical_expr::{
     Coercion, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     TypeSignature, TypeSignatureClass,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// date_part, which EXTRACT is too, and date_trunc.
@@ -44,6 +49,11 @@ enum ComputedPart {
     Century,
     Millennium,
     IsoYear,
+    /// The day's number, that of 1970-01-01 being 2440588, and what of the day has passed.
+    Julian,
+    Quarter,
+    /// What a zone is east of Greenwich: times with a zone are shown in UTC.
+    Zone,
 }
 
 impl ComputedPart {
@@ -56,8 +66,29 @@ impl ComputedPart {
             "century" | "centuries" => Self::Century,
             "millennium" | "millenniums" | "millennia" => Self::Millennium,
             "isoyear" => Self::IsoYear,
+            "julian" => Self::Julian,
+            "quarter" | "quarters" | "qtr" => Self::Quarter,
+            "timezone" | "timezone_hour" | "timezone_minute" => Self::Zone,
             _ => return None,
         })
+    }
+
+    /// An error where values of a type have no such part.
+    fn check(self, source: &DataType) -> Result<()> {
+        let is_there = match self {
+            Self::Zone => matches!(source, DataType::Timestamp(_, Some(_)) | DataType::Null),
+            Self::Julian => !matches!(source, DataType::Interval(_) | DataType::Time32(_) | DataType::Time64(_)),
+            _ => true,
+        };
+        match is_there {
+            true => Ok(()),
+            false => Err(Error::Unsupported(format!(
+                "{} has no {}",
+                type_name(source),
+                if self == Self::Zone { "time zone: that of TIMESTAMP WITH TIME ZONE is a part" } else { "julian day" }
+            ))
+            .into()),
+        }
     }
 
     /// The type of the part of a value: what has a fraction is exact.
@@ -72,6 +103,8 @@ impl ComputedPart {
         match self {
             Self::Second => DataType::Decimal128(digits + 2, digits as i8),
             Self::Millisecond => DataType::Decimal128(digits + 2, digits as i8 - 3),
+            Self::Julian if *source == DataType::Date32 => DataType::Decimal128(11, 0),
+            Self::Julian => DataType::Decimal128(20, 9),
             Self::Epoch => DataType::Decimal128(20 + digits, digits as i8),
             _ => DataType::Int32,
         }
@@ -101,6 +134,12 @@ impl PartSource {
         Some(match part {
             ComputedPart::Second | ComputedPart::Millisecond => (nanoseconds % 60_000_000_000).into(),
             ComputedPart::Epoch => i128::from(days) * i128::from(DAY) + i128::from(nanoseconds),
+            ComputedPart::Julian => {
+                let days = i128::from(days) + 2_440_588;
+                days * 1_000_000_000 + i128::from(nanoseconds / 86_400)
+            }
+            ComputedPart::Zone => 0,
+            ComputedPart::Quarter => ((Civil::of(days).month - 1) / 3 + 1).into(),
             ComputedPart::Decade => year().div_euclid(10).into(),
             ComputedPart::Century => counted(year(), 100).into(),
             ComputedPart::Millennium => counted(year(), 1000).into(),
@@ -122,7 +161,8 @@ fn of_interval(interval: IntervalMonthDayNano, part: ComputedPart) -> Option<i12
         ComputedPart::Decade => years / 10,
         ComputedPart::Century => years / 100,
         ComputedPart::Millennium => years / 1000,
-        ComputedPart::IsoYear => return None,
+        ComputedPart::Quarter => i128::from(interval.months % 12 / 3) + 1,
+        ComputedPart::IsoYear | ComputedPart::Julian | ComputedPart::Zone => return None,
     })
 }
 
@@ -164,13 +204,21 @@ impl ScalarUDFImpl for DatePart {
         match name.and_then(ComputedPart::named) {
             Some(part) => {
                 let source = &arguments.arg_fields[1];
+                part.check(source.data_type())?;
                 Ok(Arc::new(Field::new(self.name(), part.type_of(source.data_type()), true)))
             }
+            // One that is not known yet, or NULL.
+            None if name.is_none() => Ok(Arc::new(Field::new(self.name(), DataType::Float64, true))),
             None => self.native.inner().return_field_from_args(arguments),
         }
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_known =
+            matches!(&arguments.args[0], ColumnarValue::Scalar(name) if name.try_as_str().flatten().is_some());
+        if !is_known {
+            return self.by_rows(arguments);
+        }
         let part = match &arguments.args[0] {
             ColumnarValue::Scalar(name) => name.try_as_str().flatten().and_then(ComputedPart::named),
             ColumnarValue::Array(_) => None,
@@ -185,6 +233,28 @@ impl ScalarUDFImpl for DatePart {
 }
 
 impl DatePart {
+    /// Where the part is another one from row to row, or NULL: as DOUBLE, all rows by each of the parts.
+    fn by_rows(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = arguments.number_rows;
+        let names = cast(&arguments.args[0].to_array(rows)?, &DataType::Utf8View)?;
+        let names = names.as_string_view();
+        let mut all = new_null_array(&DataType::Float64, rows);
+        let different: BTreeSet<&str> = names.iter().flatten().collect();
+        for name in different {
+            let mut one = arguments.clone();
+            let part = ScalarValue::Utf8(Some(name.to_owned()));
+            one.args[0] = part.clone().into();
+            one.return_field = self.return_field_from_args(ReturnFieldArgs {
+                arg_fields: &one.arg_fields,
+                scalar_arguments: &[Some(&part), None],
+            })?;
+            let own: BooleanArray = names.iter().map(|other| Some(other == Some(name))).collect();
+            let parts = cast(&self.invoke_with_args(one)?.into_array(rows)?, &DataType::Float64)?;
+            all = zip(&own, &parts, &all)?;
+        }
+        Ok(all.into())
+    }
+
     /// DataFusion's part. There is no year 0: the one before 1 is -1.
     fn native_part(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let is_year = match &arguments.args[0] {
@@ -288,14 +358,17 @@ impl ScalarUDFImpl for DateTrunc {
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         match arguments.arg_fields[1].data_type() {
             DataType::Interval(_) => Ok(Arc::new(Field::new(self.name(), INTERVAL, true))),
-            _ => self.native.inner().return_field_from_args(arguments),
+            _ => {
+                let is_known = arguments.scalar_arguments.first().copied().flatten().is_some_and(|own| !own.is_null());
+                let field = self.native.inner().return_field_from_args(arguments)?;
+                // A unit that is NULL gives NULL.
+                Ok(if is_known { field } else { Arc::new(field.as_ref().clone().with_nullable(true)) })
+            }
         }
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let ColumnarValue::Scalar(part) = &arguments.args[0] else {
-            return self.native.inner().invoke_with_args(arguments);
-        };
+        let ColumnarValue::Scalar(part) = &arguments.args[0] else { return self.by_rows(arguments) };
         let part = part.try_as_str().flatten().unwrap_or_default().to_ascii_lowercase();
         let is_interval = matches!(arguments.args[1].data_type(), DataType::Interval(_));
         let is_local = match arguments.args[1].data_type() {
@@ -313,6 +386,28 @@ impl ScalarUDFImpl for DateTrunc {
             }
             None => days_cut(&arrays[1], &part, arguments.return_field.data_type()),
         })
+    }
+}
+
+impl DateTrunc {
+    /// Where the unit is another one from row to row: all rows by each of the units.
+    fn by_rows(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = arguments.number_rows;
+        let units = cast(&arguments.args[0].to_array(rows)?, &DataType::Utf8View)?;
+        let units = units.as_string_view();
+        let mut all = new_null_array(arguments.return_field.data_type(), rows);
+        let different: BTreeSet<&str> = units.iter().flatten().collect();
+        for unit in different {
+            let mut one = arguments.clone();
+            one.args[0] = ScalarValue::Utf8(Some(unit.to_owned())).into();
+            // Rows of other units may be out of range.
+            let own: BooleanArray = units.iter().map(|other| Some(other == Some(unit))).collect();
+            let nothing = new_null_array(&one.args[1].data_type(), rows);
+            let values = zip(&own, &one.args[1].to_array(rows)?, &nothing)?;
+            one.args[1] = values.into();
+            all = zip(&own, &self.invoke_with_args(one)?.into_array(rows)?, &all)?;
+        }
+        Ok(all.into())
     }
 }
 

@@ -1,16 +1,17 @@
 //! Aggregates over a frame that leaves rows behind (`ROWS 3 PRECEDING`), of those that can't take a value out again: the
-//! frame's rows are kept, and aggregated anew for each result.
+//! frame's rows are kept, and aggregated anew for each result. Those of floats are in `floats`.
 
-use crate::rewrite::{each_part, has_expression};
+use crate::rewrite::{columns_around, each_part, has_expression};
+use crate::windows::floats::{FloatFrame, is_of_floats};
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{ScalarValue, internal_err};
+use datafusion::common::{DFSchema, ScalarValue, internal_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, LogicalPlan, Signature, WindowFunctionDefinition,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, ExprSchemable, LogicalPlan, Signature, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
@@ -40,11 +41,15 @@ pub(crate) struct SlidingAggregates;
 impl AnalyzerRule for SlidingAggregates {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let rewritten = plan.transform_up_with_subqueries(|plan| {
-            if !matches!(plan, LogicalPlan::Window(_)) || !has_expression(&plan, |part| slides(part).is_some())? {
+            if !matches!(plan, LogicalPlan::Window(_)) {
+                return Ok(Transformed::no(plan));
+            }
+            let around = columns_around(&plan)?;
+            if !has_expression(&plan, |part| slides(part, &around).is_some())? {
                 return Ok(Transformed::no(plan));
             }
             each_part(plan, |mut part| {
-                let Some(inner) = slides(&part) else { return Ok(Transformed::no(part)) };
+                let Some(inner) = slides(&part, &around) else { return Ok(Transformed::no(part)) };
                 if let Expr::WindowFunction(call) = &mut part {
                     let own = AggregateUDF::new_from_impl(Sliding { inner });
                     call.fun = WindowFunctionDefinition::AggregateUDF(Arc::new(own));
@@ -61,11 +66,16 @@ impl AnalyzerRule for SlidingAggregates {
 }
 
 /// The aggregate whose frame leaves rows behind, if an expression is such.
-fn slides(expression: &Expr) -> Option<Arc<AggregateUDF>> {
+fn slides(expression: &Expr, around: &DFSchema) -> Option<Arc<AggregateUDF>> {
     let Expr::WindowFunction(call) = expression else { return None };
     let WindowFunctionDefinition::AggregateUDF(own) = &call.fun else { return None };
     let leaves = !call.params.window_frame.start_bound.is_unbounded();
-    let is_add_only = own.inner().downcast_ref::<Sliding>().is_none() && ADD_ONLY.contains(&own.name());
+    let of_floats = || {
+        let first = call.params.args.first().and_then(|own| own.get_type(around).ok());
+        is_of_floats(own.name()) && !call.params.distinct && first.is_some_and(|own| own.is_floating())
+    };
+    let is_new = own.inner().downcast_ref::<Sliding>().is_none();
+    let is_add_only = is_new && (ADD_ONLY.contains(&own.name()) || of_floats());
     (leaves && is_add_only).then(|| Arc::clone(own))
 }
 
@@ -105,6 +115,9 @@ impl AggregateUDFImpl for Sliding {
     }
 
     fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        if is_of_floats(self.name()) {
+            return Ok(Box::new(FloatFrame::of(self.name(), arguments.return_field.data_type().clone())?));
+        }
         Ok(Box::new(Frame {
             inner: Arc::clone(&self.inner),
             return_field: arguments.return_field,

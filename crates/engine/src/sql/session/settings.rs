@@ -73,7 +73,11 @@ pub(super) fn set(reader: &mut Reader<'_, '_>) -> Result<SessionStatement> {
     }
     let name = setting_name(reader)?;
     if !reader.eat("TO") && !reader.eat_symbol("=") {
-        return Err(reader.expected("= or TO"));
+        // `SET SCHEMA 'a'` is `SET search_path = 'a'`.
+        if name != "schema" {
+            return Err(reader.expected("= or TO"));
+        }
+        return Ok(SessionStatement::Set { scope, name: "search_path".into(), value: Some(reader.value()?.0) });
     }
     let value = if reader.eat("DEFAULT") { None } else { Some(values(reader)?) };
     Ok(SessionStatement::Set { scope, name, value })

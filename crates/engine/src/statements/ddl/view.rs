@@ -1,6 +1,6 @@
 //! CREATE VIEW: planned, so that a wrong one is refused, and stored as text.
 
-use crate::session::{Outcome, StatementContext, names_schema};
+use crate::session::{Outcome, Severity, StatementContext, names_schema};
 use crate::settings::ColumnNames;
 use crate::sql::clauses::as_written;
 use crate::sql::names::fold;
@@ -9,6 +9,7 @@ use crate::statements::ddl::{create, view_names};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
+use datafusion::common::TableReference;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement as Sql};
 use gingham_storage::model::ViewDefinition;
@@ -19,11 +20,21 @@ use std::sync::Arc;
 /// Runs CREATE VIEW.
 pub(crate) async fn run(context: &StatementContext, statement: CreateView) -> Result<Outcome> {
     refuse_clauses(&statement)?;
-    let CreateView { or_replace, name, columns, mut query, if_not_exists, temporary, .. } = statement;
+    let CreateView { or_replace, name, columns, mut query, if_not_exists, mut temporary, options, .. } = statement;
+    say_options(context, &options)?;
     if or_replace && if_not_exists {
         return Err(Error::invalid(SqlState::SyntaxError, "OR REPLACE and IF NOT EXISTS exclude each other"));
     }
-    let place = create::place(context, &table_reference(&name)?, temporary)?;
+    let reference = table_reference(&name)?;
+    if !temporary
+        && !names_schema(&reference)
+        && let Some(used) = used_of_session(context, &query)?
+    {
+        let text = format!("view '{}' is temporary, as '{used}' is, which it refers to", reference.table());
+        context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
+        temporary = true;
+    }
+    let place = create::place(context, &reference, temporary)?;
     if place.snapshot.has_table(&place.name) {
         return Err(Error::invalid(
             SqlState::DuplicateTable,
@@ -55,6 +66,46 @@ pub(crate) async fn run(context: &StatementContext, statement: CreateView) -> Re
     Ok(Outcome::Done)
 }
 
+/// Says that options of a view have no effect; refuses those that would have one.
+fn say_options(context: &StatementContext, options: &CreateTableOptions) -> Result<()> {
+    let (CreateTableOptions::With(options) | CreateTableOptions::Options(options)) = options else {
+        return match options {
+            CreateTableOptions::None => Ok(()),
+            _ => Err(unsupported("CREATE VIEW with options".to_owned())),
+        };
+    };
+    for option in options {
+        let text = option.to_string();
+        let name = text.split(['=', ' ']).next().unwrap_or_default().to_ascii_lowercase();
+        match name.as_str() {
+            "security_barrier" | "security_invoker" => {
+                let text = format!("{name} has no effect: whoever opens a database may read all of it");
+                context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
+            }
+            _ => return Err(unsupported(format!("CREATE VIEW with the option {name}"))),
+        }
+    }
+    Ok(())
+}
+
+/// A table or view that only this session has, among those that a query names.
+fn used_of_session(context: &StatementContext, query: &Query) -> Result<Option<TableName>> {
+    let statement = DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query.clone()))));
+    for reference in context.state.resolve_table_references(&statement)? {
+        let used = context.name(&reference)?;
+        if !context.is_given(&reference) && is_of_session(context, &reference, &used) {
+            return Ok(Some(used));
+        }
+    }
+    Ok(None)
+}
+
+fn is_of_session(context: &StatementContext, reference: &TableReference, used: &TableName) -> bool {
+    let is_temp = |temp: &Arc<Snapshot>| temp.has_table(used) || temp.views.contains_key(used);
+    let is_external = || used.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&used.table);
+    (!names_schema(reference) && context.temp.as_ref().is_some_and(is_temp)) || is_external()
+}
+
 /// Refuses a query that can't be a view's; gives the names of its first columns that the query's plan does not have
 /// itself, beginning with those that the statement gives.
 async fn validate(
@@ -80,10 +131,7 @@ async fn validate(
                 ),
             ));
         }
-        let is_temp = |temp: &Arc<Snapshot>| temp.has_table(&used) || temp.views.contains_key(&used);
-        let is_external = || used.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&used.table);
-        let of_session = (!names_schema(&reference) && context.temp.as_ref().is_some_and(is_temp)) || is_external();
-        if of_session && !temporary {
+        if !temporary && is_of_session(context, &reference, &used) {
             return Err(Error::invalid(
                 SqlState::InvalidTableDefinition,
                 format!("view '{name}' refers to '{used}', which only this session has; use CREATE TEMP VIEW"),
@@ -136,7 +184,7 @@ fn refuse_clauses(statement: &CreateView) -> Result<()> {
         name_before_not_exists: _,
         columns: _,
         query: _,
-        options,
+        options: _,
         cluster_by,
         comment,
         with_no_schema_binding,
@@ -150,7 +198,6 @@ fn refuse_clauses(statement: &CreateView) -> Result<()> {
         (*or_alter, "OR ALTER"),
         (*materialized, "MATERIALIZED"),
         (*secure, "SECURE"),
-        (*options != CreateTableOptions::None, "options"),
         (!cluster_by.is_empty(), "CLUSTER BY"),
         (comment.is_some(), "COMMENT"),
         (*with_no_schema_binding, "WITH NO SCHEMA BINDING"),

@@ -109,13 +109,20 @@ fn width_of(body: &SetExpr) -> Option<usize> {
     }
 }
 
+/// Whether a column numbers itself.
+pub(crate) fn is_identity(definition: &TableDefinition, name: &str) -> bool {
+    let column = definition.column(name);
+    column.is_some_and(|column| matches!(column.generation, Some(Generation::Identity { .. })))
+}
+
 /// Refuses values, other than DEFAULT, for generated columns that a statement names.
 pub(crate) fn refuse_assigned<'v>(
     definition: &TableDefinition,
     values: impl Iterator<Item = (&'v String, &'v Expr)>,
+    overriding: Option<Overriding>,
 ) -> Result<()> {
     let mut given = values.filter(|(_, value)| !is_default(value)).filter_map(|(name, _)| definition.column(name));
-    match given.find(|column| is_refused(column, None)) {
+    match given.find(|column| is_refused(column, overriding)) {
         Some(column) => Err(refused(column, "give a value to")),
         None => Ok(()),
     }

@@ -11,7 +11,7 @@ use crate::temporal::moment::{is_infinite, units_of_day};
 use crate::temporal::zones::ZONE;
 use crate::type_name::type_name;
 
-use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Float64Type, IntervalMonthDayNanoType, TimeUnit};
 use datafusion::common::ScalarValue;
@@ -113,6 +113,7 @@ impl ScalarUDFImpl for ByTemplate {
                 invalid!(UndefinedFunction, "to_char takes a value and a template, not {} values", types.len())
             }
             (_, []) => invalid!(UndefinedFunction, "{} takes a text", self.name),
+            (FormatTarget::Timestamp, [seconds]) if seconds.is_numeric() => Ok(vec![DataType::Float64]),
             _ => Ok(types.to_vec()),
         }
     }
@@ -130,6 +131,7 @@ impl ScalarUDFImpl for ByTemplate {
         let template = arguments.scalar_arguments.get(1).copied().flatten();
         let is_instant =
             self.what == FormatTarget::Timestamp && types.len() == 2 && template.is_some() && self.takes(template);
+        let is_instant = is_instant || (self.what == FormatTarget::Timestamp && types == [DataType::Float64]);
         let data_type = match is_instant {
             true => DataType::Timestamp(TimeUnit::Microsecond, Some(ZONE.into())),
             false if self.what == FormatTarget::Timestamp => {
@@ -145,6 +147,12 @@ impl ScalarUDFImpl for ByTemplate {
             Some(ColumnarValue::Scalar(template)) => Some(template),
             _ => None,
         };
+        if self.what == FormatTarget::Timestamp
+            && arguments.args.len() == 1
+            && arguments.args[0].data_type() == DataType::Float64
+        {
+            return over_arrays(&arguments, |arrays| instants(&arrays[0], arguments.return_field.data_type()));
+        }
         let is_own = arguments.args.len() == 2
             && (template.is_some() || self.what == FormatTarget::Char)
             && self.takes(template);
@@ -161,6 +169,26 @@ impl ScalarUDFImpl for ByTemplate {
             self.readings(texts.as_string::<i32>(), templates, arguments.return_field.data_type())
         })
     }
+}
+
+/// The instants so many seconds after 1970-01-01.
+fn instants(seconds: &ArrayRef, result: &DataType) -> Result<ArrayRef> {
+    let instant = |seconds: f64| {
+        if seconds.is_nan() {
+            return invalid!(DatetimeFieldOverflow, "to_timestamp: NaN is no number of seconds");
+        }
+        if seconds.is_infinite() {
+            return Ok(if seconds > 0.0 { i64::MAX } else { i64::MIN });
+        }
+        // From 4714-11-24 BC to the end of 294276, as PostgreSQL has it.
+        match (-210_866_803_200.0..9_224_318_016_000.0).contains(&seconds) {
+            true => Ok((seconds * 1e6).round_ties_even() as i64),
+            false => invalid!(DatetimeFieldOverflow, "to_timestamp: {seconds} is out of range for TIMESTAMP"),
+        }
+    };
+    let values = cast(seconds, &DataType::Float64)?;
+    let values = values.as_primitive::<Float64Type>().iter().map(|own| own.map(instant).transpose());
+    as_type(values.collect::<Result<Int64Array>>()?, result)
 }
 
 impl ByTemplate {

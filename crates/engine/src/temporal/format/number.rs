@@ -78,9 +78,25 @@ impl Template {
                 }
                 'V' | 'L' => return Err(format!("to_char: the pattern {letter} of numbers is not offered")),
                 '"' => {
-                    let end = rest.find('"').unwrap_or(rest.len());
-                    template.marks.extend(rest[..end].chars().map(Mark::Literal));
-                    rest = rest.get(end + 1..).unwrap_or_default();
+                    let mut letters = rest.char_indices();
+                    let mut end = rest.len();
+                    while let Some((at, letter)) = letters.next() {
+                        let shown = match letter {
+                            '"' => {
+                                end = at + 1;
+                                break;
+                            }
+                            '\\' => letters.next().map(|(_, escaped)| escaped),
+                            letter => Some(letter),
+                        };
+                        template.marks.extend(shown.map(Mark::Literal));
+                    }
+                    rest = &rest[end..];
+                }
+                // A quote behind a backslash is one of the text.
+                '\\' if rest.starts_with('"') => {
+                    template.marks.push(Mark::Literal('"'));
+                    rest = &rest[1..];
                 }
                 _ => template.marks.push(Mark::Literal(letter)),
             }
@@ -98,8 +114,11 @@ impl Template {
         let shows_zero = number.whole.is_empty() && (self.behind == 0 || (self.is_bare && is_zero));
         let mut text = String::new();
         let (mut place, mut behind, mut seen_point) = (0, 0, false);
-        let mut began = None;
+        let (mut began, mut numbers) = (None, None);
         for (at, mark) in self.marks.iter().enumerate() {
+            if matches!(mark, Mark::Digit { .. } | Mark::Point | Mark::Comma) {
+                numbers = numbers.or(Some(text.len()));
+            }
             match mark {
                 Mark::Digit { .. } if seen_point => {
                     let digit = number.fraction.as_bytes().get(behind).copied().unwrap_or(b'0');
@@ -124,7 +143,8 @@ impl Template {
                 Mark::Point => {
                     seen_point = true;
                     began = began.or(Some(text.len()));
-                    text.push('.');
+                    // With nothing behind it, and nothing filled up, there is none.
+                    text.push_str(if self.is_bare && self.behind == 0 { "" } else { "." });
                 }
                 Mark::Comma if began.is_some() => text.push(','),
                 Mark::Comma if !self.is_bare => text.push(' '),
@@ -139,7 +159,12 @@ impl Template {
                 Mark::Literal(letter) => text.push(*letter),
             }
         }
-        self.signed(text, began.unwrap_or(0), number.is_negative)
+        match numbers {
+            Some(numbers) => self.signed(text, numbers, began.unwrap_or(0), number.is_negative),
+            // A template of texts alone.
+            None if !self.has_sign => text,
+            None => self.signed(text, 0, 0, number.is_negative),
+        }
     }
 
     /// Whether a digit behind the point is shown though nothing is filled up: those of the number, and up to the last 0.
@@ -148,8 +173,8 @@ impl Template {
         any || self.marks[at..].contains(&Mark::Digit { is_zero: true })
     }
 
-    /// The sign, which stands in front of the first digit.
-    fn signed(&self, mut text: String, began: usize, is_negative: bool) -> String {
+    /// The sign, which stands in front of the first digit; the blank for that of a positive number in front of all places.
+    fn signed(&self, mut text: String, numbers: usize, began: usize, is_negative: bool) -> String {
         let leads = self.marks.first() == Some(&Mark::Sign);
         if self.in_angles {
             let (open, close) = if is_negative {
@@ -167,7 +192,7 @@ impl Template {
             if is_negative {
                 text.insert(began, '-');
             } else if !self.is_bare {
-                text.insert(0, ' ');
+                text.insert(numbers, ' ');
             }
         }
         text

@@ -33,7 +33,15 @@ pub(crate) fn read_date(text: &str) -> Result<i32, Misread> {
 
 /// Nanoseconds since midnight.
 pub(crate) fn read_time(text: &str) -> Result<i64, Misread> {
-    match read_moment(text)? {
+    let bytes = text.trim_ascii().as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    // Six digits are a time here, where a timestamp takes them for a date.
+    let is_packed = (0..6).all(is_digit) && !is_digit(6) && !bytes.get(6).is_some_and(|next| b"-/".contains(next));
+    let moment = match is_packed {
+        true => MomentReader { text: text.trim_ascii(), expects_time: true, ..MomentReader::default() }.whole()?,
+        false => read_moment(text)?,
+    };
+    match moment {
         Moment::Infinite { .. } => Err(Misread::Form),
         Moment::At { time, .. } => time.ok_or(Misread::Form),
     }
@@ -84,8 +92,12 @@ fn day_of(year: i64, month: i64, day: i64) -> Result<i64, Misread> {
     if !(1..=12).contains(&month) || day < 1 || day > days_of(year, month) || !(-4713..=5_874_897).contains(&year) {
         return Err(Misread::Range);
     }
-    Ok(Civil { year, month, day }.days())
+    let days = Civil { year, month, day }.days();
+    if days < FIRST_DAY { Err(Misread::Range) } else { Ok(days) }
 }
+
+/// 4714-11-24 BC, the day 0 of Julian days, as PostgreSQL has it.
+const FIRST_DAY: i64 = -2_440_588;
 
 fn time_of(hour: i64, minute: i64, second: i64, nanoseconds: i64) -> Result<i64, Misread> {
     let time = (hour * 3600 + minute * 60 + second) * 1_000_000_000 + nanoseconds;
@@ -122,6 +134,8 @@ struct MomentReader<'t> {
     text: &'t str,
     at: usize,
     year: Option<i64>,
+    /// The year has two digits, and is one of this century or the last unless it is before Christ.
+    short_year: bool,
     month: Option<i64>,
     day: Option<i64>,
     time: Option<i64>,
@@ -156,7 +170,7 @@ impl<'t> MomentReader<'t> {
         }
         while let Some(byte) = self.next() {
             match byte {
-                byte if byte.is_ascii_whitespace() || byte == b',' => self.at += 1,
+                byte if byte.is_ascii_whitespace() || b",()".contains(&byte) => self.at += 1,
                 byte if byte.is_ascii_digit() => self.number()?,
                 b'+' | b'-' if self.rest()[1..].eq_ignore_ascii_case("infinity") => {
                     return if self.at == 0 {
@@ -197,10 +211,16 @@ impl<'t> MomentReader<'t> {
         };
         let days = match (self.year, self.month, self.day) {
             (Some(year), Some(month), Some(day)) => {
-                if year == 0 {
+                if year == 0 && !self.short_year {
                     return Err(Misread::Range);
                 }
-                Some(day_of(if self.before_christ { 1 - year } else { year }, month, day)?)
+                let year = match year {
+                    year if self.before_christ => 1 - year,
+                    year if !self.short_year => year,
+                    year if year < 70 => 2000 + year,
+                    year => 1900 + year,
+                };
+                Some(day_of(year, month, day)?)
             }
             (None, None, None) if time.is_some() && !self.before_christ => None,
             _ => return Err(Misread::Form),
@@ -224,13 +244,14 @@ impl<'t> MomentReader<'t> {
             "ad" => {}
             "am" | "pm" if self.time.is_some() && self.half.is_none() => self.half = Some(word == "pm"),
             "t" if !self.expects_time => self.expects_time = true,
+            "j" if self.year.is_none() && self.month.is_none() && self.day.is_none() => self.julian()?,
             word => {
                 if let Some(month) = named(&MONTHS, word).filter(|_| self.month.is_none()) {
                     self.named_month(month);
                 } else if named(&WEEKDAYS, word).is_some() {
                     self.run(|byte| byte == b'.');
                 } else if self.time.is_some() && self.zone.is_none() {
-                    self.run(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte));
+                    self.run(|byte| byte.is_ascii_alphanumeric() || b"/_+-:".contains(&byte));
                     self.zone = Some(Zone::read(&self.text[start..self.at])?);
                 } else {
                     return Err(Misread::Form);
@@ -264,9 +285,10 @@ impl<'t> MomentReader<'t> {
             _ if self.expects_time || (self.day.is_some() && self.year.is_some() && self.time.is_none()) => {
                 self.packed_time(digits)
             }
-            _ if digits.len() == 8 && self.month.is_none() => {
-                let [year, month, day] = [&digits[..4], &digits[4..6], &digits[6..]].map(parsed);
-                (self.year, self.month, self.day) = (Some(year?), Some(month?), Some(day?));
+            _ if [6, 8].contains(&digits.len()) && self.month.is_none() && self.day.is_none() => {
+                let (year, rest) = digits.split_at(digits.len() - 4);
+                self.set_year(year)?;
+                (self.month, self.day) = (Some(parsed(&rest[..2])?), Some(parsed(&rest[2..])?));
                 Ok(())
             }
             _ => self.part(digits, start),
@@ -325,7 +347,8 @@ impl<'t> MomentReader<'t> {
         self.at += 1;
         let second = self.run(|byte| byte.is_ascii_alphanumeric());
         if self.next() != Some(separator) {
-            return Err(Misread::Form);
+            let is_day_of_year = separator == b'.' && first.len() >= 4 && second.len() == 3;
+            return if is_day_of_year { self.day_of_year(first, second) } else { Err(Misread::Form) };
         }
         self.at += 1;
         let third = self.run(|byte| byte.is_ascii_digit());
@@ -338,13 +361,47 @@ impl<'t> MomentReader<'t> {
             None if first.len() > 2 => (first, parsed(second)?, third),
             None => (third, parsed(first)?, second),
         };
-        (self.year, self.month, self.day) = (Some(year_of(year)?), Some(month), Some(parsed(day)?));
+        self.set_year(year)?;
+        (self.month, self.day) = (Some(month), Some(parsed(day)?));
         Ok(())
+    }
+
+    fn set_year(&mut self, digits: &str) -> Result<(), Misread> {
+        (self.year, self.short_year) = (Some(parsed(digits)?), digits.len() <= 2);
+        Ok(())
+    }
+
+    /// `J2451187`: a day by its number, which is 2440588 of 1970-01-01.
+    fn julian(&mut self) -> Result<(), Misread> {
+        let digits = self.run(|byte| byte.is_ascii_digit());
+        self.set_day(parsed(digits)? + FIRST_DAY);
+        Ok(())
+    }
+
+    /// `1999.008`: a year and the number of a day in it.
+    fn day_of_year(&mut self, year: &str, day: &str) -> Result<(), Misread> {
+        let (year, day) = (parsed(year)?, parsed(day)?);
+        let days = Civil { year, month: 1, day: 1 }.days();
+        let length = Civil { year: year + 1, month: 1, day: 1 }.days() - days;
+        if !(1..=length).contains(&day) {
+            return Err(Misread::Range);
+        }
+        self.set_day(days + day - 1);
+        Ok(())
+    }
+
+    /// Takes a day since 1970-01-01 as its year, month and day.
+    fn set_day(&mut self, days: i64) {
+        let Civil { year, month, day } = Civil::of(days);
+        self.before_christ = year <= 0;
+        self.year = Some(if year <= 0 { 1 - year } else { year });
+        (self.month, self.day) = (Some(month), Some(day));
     }
 
     /// A day or a year that stands alone, beside the name of a month.
     fn part(&mut self, digits: &str, start: usize) -> Result<(), Misread> {
-        let is_day = digits.len() <= 2 && self.day.is_none();
+        let is_short = digits.len() <= 2;
+        let is_day = is_short && self.day.is_none();
         let ends = self.run(|byte| byte.is_ascii_alphabetic());
         let is_ordinal = matches!(ends.to_ascii_lowercase().as_str(), "st" | "nd" | "rd" | "th");
         if !ends.is_empty() && !is_ordinal {
@@ -352,8 +409,13 @@ impl<'t> MomentReader<'t> {
         }
         self.run(|byte| byte == b'-');
         match is_day {
+            // Behind a year comes a month, as in `1999 01 08`; elsewhere it comes first, as in `01 08 1999`.
+            true if self.month.is_none() && self.year.is_some() => self.month = Some(parsed(digits)?),
             true => self.day = Some(parsed(digits)?),
-            false if self.year.is_none() => self.year = Some(year_of(digits)?),
+            false if is_short && self.month.is_none() && self.year.is_none() => {
+                (self.month, self.day) = (self.day, Some(parsed(digits)?));
+            }
+            false if self.year.is_none() => self.set_year(digits)?,
             false => return Err(Misread::Form),
         }
         Ok(())
@@ -365,16 +427,6 @@ fn parsed(digits: &str) -> Result<i64, Misread> {
         return Err(Misread::Range);
     }
     digits.parse().map_err(|_| Misread::Form)
-}
-
-/// A year; one of two digits lies between 1970 and 2069.
-fn year_of(digits: &str) -> Result<i64, Misread> {
-    let year = parsed(digits)?;
-    Ok(match digits.len() {
-        1 | 2 if year < 70 => 2000 + year,
-        1 | 2 => 1900 + year,
-        _ => year,
-    })
 }
 
 #[cfg(test)]
@@ -398,6 +450,16 @@ mod tests {
             ("Mon, 8 Jan 99 10:20 PM", day(1999, 1, 8), seconds(22, 20, 0)),
             ("0044-03-15 BC", day(-43, 3, 15), None),
             ("10000-01-01", day(10_000, 1, 1), None),
+            ("January 8, 99 BC", day(-98, 1, 8), None),
+            ("0044-03-15 (BC)", day(-43, 3, 15), None),
+            ("990108", day(1999, 1, 8), None),
+            ("1999 01 08", day(1999, 1, 8), None),
+            ("01 08 1999", day(1999, 1, 8), None),
+            ("1999 Jan 08", day(1999, 1, 8), None),
+            ("1999.008", day(1999, 1, 8), None),
+            ("J2451187", day(1999, 1, 8), None),
+            ("J0", day(-4713, 11, 24), None),
+            ("1/8/00", day(2000, 1, 8), None),
             ("2024-01-31 10:20", day(2024, 1, 31), seconds(10, 20, 0)),
             ("2024-01-31T10:20:30", day(2024, 1, 31), seconds(10, 20, 30)),
             ("20240131T102030", day(2024, 1, 31), seconds(10, 20, 30)),
@@ -428,6 +490,7 @@ mod tests {
             ("2024-13-01", Misread::Range),
             ("2023-02-29", Misread::Range),
             ("0000-01-01", Misread::Range),
+            ("4714-11-23 BC", Misread::Range),
             ("2024-01-31 25:00", Misread::Range),
             ("2024-01-31 24:01", Misread::Range),
             ("12:60", Misread::Range),

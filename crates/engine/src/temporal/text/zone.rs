@@ -14,6 +14,48 @@ pub(crate) enum Zone {
     Named(Tz),
 }
 
+/// Names of zones that PostgreSQL knows, with their minutes east of Greenwich.
+const ABBREVIATIONS: [(&str, i64); 38] = [
+    ("acdt", 630),
+    ("acst", 570),
+    ("adt", -180),
+    ("aedt", 660),
+    ("aest", 600),
+    ("akdt", -480),
+    ("akst", -540),
+    ("art", -180),
+    ("ast", -240),
+    ("awst", 480),
+    ("brst", -120),
+    ("brt", -180),
+    ("cadt", 630),
+    ("eat", 180),
+    ("eest", 180),
+    ("eet", 120),
+    ("fnt", -120),
+    ("gst", 240),
+    ("hkt", 480),
+    ("hst", -600),
+    ("idt", 180),
+    ("ist", 120),
+    ("jst", 540),
+    ("kst", 540),
+    ("lhdt", 660),
+    ("met", 60),
+    ("mest", 120),
+    ("ndt", -150),
+    ("nst", -210),
+    ("npt", 345),
+    ("nzdt", 780),
+    ("nzst", 720),
+    ("pkt", 300),
+    ("pht", 480),
+    ("sgt", 480),
+    ("uzt", 300),
+    ("west", 60),
+    ("wet", 0),
+];
+
 impl Zone {
     /// A zone's name, or its offset: `+02`, `-08:30`, `+0530`, `Z`, `UTC`, `Europe/Berlin`.
     pub(crate) fn read(text: &str) -> Result<Self, Misread> {
@@ -35,9 +77,23 @@ impl Zone {
             "pst" => Ok(Self::Offset(-8 * 3600)),
             "cet" | "bst" => Ok(Self::Offset(3600)),
             "cest" => Ok(Self::Offset(2 * 3600)),
-            _ => named(text).map(Self::Named).ok_or(Misread::Form),
+            // Moscow's clock was changed, and the names with it.
+            "msk" | "msd" => named("Europe/Moscow").map(Self::Named).ok_or(Misread::Form),
+            other => match ABBREVIATIONS.iter().find(|(name, _)| *name == other) {
+                Some((_, minutes)) => Ok(Self::Offset(minutes * 60)),
+                None => named(text).map(Self::Named).or_else(|| posix(text)).ok_or(Misread::Form),
+            },
         }
     }
+}
+
+/// `UTC-8`, as POSIX writes a zone: its hours are west of Greenwich.
+fn posix(text: &str) -> Option<Zone> {
+    let at = text.find(['+', '-']).filter(|at| *at >= 3)?;
+    let (name, west) = text.split_at(at);
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let seconds = offset(&west[1..]).filter(|seconds| is_name && *seconds < 168 * 3600)?;
+    Some(Zone::Offset(if west.starts_with('-') { seconds } else { -seconds }))
 }
 
 /// A zone of the IANA's database; letters may be small or large.

@@ -266,7 +266,7 @@ impl ReadColumns {
         let names = assignments.map(|(ident, _)| column_name(definition, ident)).collect::<Result<Vec<String>>>()?;
         check_columns(definition, &names)?;
         let values = change.assignments.iter().map(|(_, value)| value);
-        generated::refuse_assigned(definition, names.iter().zip(values))?;
+        generated::refuse_assigned(definition, names.iter().zip(values), None)?;
         let is_generated = |column: &ColumnDefinition| matches!(column.generation, Some(Generation::Stored(_)));
         let assigned = |id: &ColumnId| {
             let column = definition.column_by_id(*id);

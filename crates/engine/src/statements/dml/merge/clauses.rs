@@ -3,7 +3,7 @@
 use crate::bind::{MergeClauseShape, MergeSide};
 use crate::session::StatementContext;
 use crate::sql::names::{column_name, unsupported};
-use crate::sql::writes::does_nothing;
+use crate::sql::writes::{Overriding, does_nothing, overriding_in_merge};
 use crate::statements::dml::change;
 use crate::statements::dml::columns::{check_columns, filled};
 use crate::statements::dml::defaults::value_of;
@@ -151,7 +151,7 @@ fn updated(
         values.push(value);
     }
     check_columns(definition, &names)?;
-    generated::refuse_assigned(definition, names.iter().zip(&values))?;
+    generated::refuse_assigned(definition, names.iter().zip(&values), None)?;
     let place = |name: &String| definition.columns.iter().position(|column| column.name == *name);
     let changed: Vec<usize> = names.iter().filter_map(place).collect();
     let values = values.into_iter().zip(&changed).map(|(value, place)| value_of(value, &definition.columns[*place]));
@@ -164,7 +164,8 @@ fn inserted(
     definition: &Arc<TableDefinition>,
     insert: &MergeInsertExpr,
 ) -> Result<(Vec<Expr>, Doing)> {
-    change::refuse("MERGE … INSERT", &[(insert.insert_predicate.is_some(), "WHERE")])?;
+    let overriding = overriding_in_merge(insert);
+    change::refuse("MERGE … INSERT", &[(insert.insert_predicate.is_some() && overriding.is_none(), "WHERE")])?;
     let MergeInsertKind::Values(values) = &insert.kind else { return Err(unsupported("MERGE … INSERT ROW".into())) };
     let [row] = values.rows.as_slice() else {
         return Err(Error::invalid(SqlState::SyntaxError, "MERGE … INSERT has one row of VALUES"));
@@ -183,8 +184,9 @@ fn inserted(
     let given = given.unwrap_or_else(|| definition.columns.iter().map(|column| column.name.clone()).collect());
     check_width(given.len(), row.content.len(), None)?;
     // A column whose value is DEFAULT is as one that is not named.
-    let own = given.into_iter().zip(&row.content).filter(|(_, value)| !is_default(value));
+    let is_left = |name: &String| overriding == Some(Overriding::User) && generated::is_identity(definition, name);
+    let own = given.into_iter().zip(&row.content).filter(|(name, value)| !is_default(value) && !is_left(name));
     let (given, values): (Vec<String>, Vec<Expr>) = own.map(|(name, value)| (name, value.clone())).unzip();
-    generated::refuse_assigned(definition, given.iter().zip(&values))?;
+    generated::refuse_assigned(definition, given.iter().zip(&values), overriding)?;
     Ok((values, Doing::Insert(Converter::new(&context.state, definition, Some(&given))?)))
 }
