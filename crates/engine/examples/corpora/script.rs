@@ -278,7 +278,8 @@ fn quoted(text: &str, quote: char, escapes: bool) -> usize {
     let mut characters = text.char_indices().skip(1).peekable();
     while let Some((place, c)) = characters.next() {
         // A quote that stands twice is one of the text.
-        let is_escaped = c == '\\' && escapes || c == quote && characters.peek().is_some_and(|(_, next)| *next == quote);
+        let is_escaped =
+            c == '\\' && escapes || c == quote && characters.peek().is_some_and(|(_, next)| *next == quote);
         if is_escaped {
             characters.next();
         } else if c == quote {
