@@ -102,7 +102,7 @@ fn files_of_a_dropped_writer_go() {
 fn records_may_be_written_before_their_table_exists() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).unwrap();
-    let provisional = Arc::new(gingham_storage::snapshot::TableSnapshot::empty(definition("t")));
+    let provisional = Arc::new(TableSnapshot::empty(definition("t")));
     let writer = store.table_writer(&provisional).unwrap();
     writer.append(0, batch(&provisional.definition, 0..30_000, plain_label)).unwrap();
     let rows = writer.finish().unwrap();

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | `keys` | the keys of pages, long values and the map of free space |
 //! | `space` | which page has room |
-//! | `owned_field` | fields that outlive their page |
 //! | `writer` | the one writer: insert, update, delete, get |
 //! | `load` | its bulk loads |
 //! | `suspended` | a load between two transactions, and its pieces |

@@ -40,7 +40,7 @@ pub use heap_options::{Deletes, HeapLayout, HeapOptions};
 pub use integer_set::IntegerSet;
 pub use labels::{Comment, CommentSubject, Label, Labels, ObjectNumbers};
 pub use page_packing::{MOST_INDEX_BITS, PagePacking};
-pub use page_shape::{MOST_SHAPES, PageColumn, PageShape, PageShapes};
+pub use page_shape::{MOST_SHAPES, PageShape, PageShapes, ShapeColumn};
 pub use predicate::{ColumnTest, Predicate};
 pub use quoted::quoted_name;
 pub use sequence::{SequenceDefinition, SequenceOwner, SequencePosition, SequenceRecord};

@@ -9,7 +9,7 @@ pub const MOST_SHAPES: usize = 64;
 
 /// A column as the pages of a shape have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PageColumn {
+pub struct ShapeColumn {
     /// Number of the column.
     pub id: ColumnId,
     /// The name that it had, for messages.
@@ -26,7 +26,7 @@ pub struct PageShape {
     /// The number that pages have in their heads.
     pub number: u32,
     /// The columns, in order.
-    pub columns: Vec<PageColumn>,
+    pub columns: Vec<ShapeColumn>,
 }
 
 /// The shapes of a table's pages. Of a table whose columns never changed all pages are of shape 0.
@@ -40,7 +40,7 @@ pub struct PageShapes {
 
 impl PageShape {
     fn of(number: u32, definition: &TableDefinition) -> Self {
-        let columns = definition.columns.iter().map(|column| PageColumn {
+        let columns = definition.columns.iter().map(|column| ShapeColumn {
             id: column.id,
             name: column.name.clone(),
             logical_type: column.logical_type.clone(),

@@ -7,7 +7,6 @@
 use crate::SqlState;
 use crate::model::view::{CodeMeaning, float_from_order, float_order, real_from_order, real_order};
 use crate::pages::bit;
-use crate::pages::owned_field::OwnedField;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, FloatBits, LogicalType, Result, TableDefinition, Unit};
 use std::ops::Range;
 
@@ -68,6 +67,38 @@ impl Field<'_> {
             Self::Null | Self::Code(_) => 0,
             Self::Bytes(bytes) => bytes.len(),
             Self::Overflow(_) => OverflowReference::BYTES,
+        }
+    }
+}
+
+/// A field that outlives the page it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OwnedField {
+    Null,
+    Code(u128),
+    Bytes(Box<[u8]>),
+    Overflow(OverflowReference),
+}
+
+impl From<Field<'_>> for OwnedField {
+    fn from(field: Field<'_>) -> Self {
+        match field {
+            Field::Null => Self::Null,
+            Field::Code(code) => Self::Code(code),
+            Field::Bytes(bytes) => Self::Bytes(bytes.into()),
+            Field::Overflow(reference) => Self::Overflow(reference),
+        }
+    }
+}
+
+impl OwnedField {
+    /// The field, borrowed.
+    pub(crate) fn field(&self) -> Field<'_> {
+        match self {
+            Self::Null => Field::Null,
+            Self::Code(code) => Field::Code(*code),
+            Self::Bytes(bytes) => Field::Bytes(bytes),
+            Self::Overflow(reference) => Field::Overflow(*reference),
         }
     }
 }

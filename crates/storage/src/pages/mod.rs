@@ -5,7 +5,7 @@
 //! | `head` | the 48 bytes that every page begins with, and the options of a page layout |
 //! | `page`, `parts` | a page of either kind; what its bytes are, part by part |
 //! | `nsm/`, `pax/` | slotted records, of which DSM's pairs are some; minipages |
-//! | `attribute`, `bit`, `owned_field` | fields of records; bit vectors of minipages; fields that outlive their page |
+//! | `attribute`, `bit` | fields of records, also those that outlive their page; bit vectors of minipages |
 //! | `shapes` | the schemas of a table's pages, which may have been made for other columns |
 //! | `load`, `run` | pages that a bulk load fills, in memory and in a file of their own |
 //! | `columns`, `field_column`, `gather/` | column views of one page and of the pages of a zone |
@@ -22,7 +22,6 @@ pub(crate) mod head;
 pub(crate) mod index;
 pub(crate) mod load;
 pub(crate) mod nsm;
-pub(crate) mod owned_field;
 pub(crate) mod page;
 pub(crate) mod parts;
 pub(crate) mod pax;

@@ -1,11 +1,11 @@
 //! A page of either kind: what the table does with it, whatever its layout.
 
 use crate::model::heap_options::HeapLayout;
+use crate::pages::attribute::OwnedField;
 use crate::pages::attribute::{Field, PageSchema};
 use crate::pages::field_column::FieldColumn;
 use crate::pages::head::{HEAD, Head, u16_at, u32_at};
 use crate::pages::nsm::NsmPage;
-use crate::pages::owned_field::OwnedField;
 use crate::pages::pax::PaxPage;
 use crate::{Error, Result, TableId};
 use std::ops::{Deref, Range};

@@ -3,9 +3,9 @@
 //! which value stands for it.
 
 use crate::model::page_shape::PageShapes;
+use crate::pages::attribute::OwnedField;
 use crate::pages::attribute::{Attribute, AttributeSource, PageSchema};
 use crate::pages::head::{Head, shape_of};
-use crate::pages::owned_field::OwnedField;
 use crate::{ColumnDefinition, Datum, Error, Result, TableDefinition};
 use std::sync::Arc;
 

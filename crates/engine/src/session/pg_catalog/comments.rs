@@ -2,14 +2,13 @@
 
 use crate::postgres::system_table_oid;
 use crate::session::pg_catalog::definitions::constraints;
-use crate::session::pg_catalog::objects::index_of;
-use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, TEMPORARY};
+use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, TEMPORARY, index_of};
 use crate::session::pg_catalog::rows::Rows;
 use gingham_storage::model::CommentSubject;
 
 /// A comment.
 #[derive(Debug)]
-pub(super) struct Described {
+pub(super) struct KnownComment {
     /// The number of what it is about.
     pub(super) object: i64,
     /// The table of pg_catalog that lists that.
@@ -20,10 +19,10 @@ pub(super) struct Described {
 }
 
 /// All comments.
-pub(super) fn described(relations: &ListedRelations) -> Vec<Described> {
+pub(super) fn described(relations: &ListedRelations) -> Vec<KnownComment> {
     let mut all = Vec::new();
     let mut add = |object: i64, class: &'static str, column: i64, text: &str| {
-        all.push(Described { object, class, column, text: text.to_owned() });
+        all.push(KnownComment { object, class, column, text: text.to_owned() });
     };
     for (name, label) in relations.labels.iter().flat_map(|labels| &labels.schemas) {
         if let Some(text) = &label.comment {

@@ -5,10 +5,9 @@ use crate::functions::started;
 use crate::postgres::{AdvisoryRequest, CatalogNames, Definition, MeasuredSize, Relation, hashed};
 use crate::session::CancelToken;
 use crate::session::advisory_locks::HeldLocks;
-use crate::session::pg_catalog::comments::{Described, described};
+use crate::session::pg_catalog::comments::{KnownComment, described};
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
-use crate::session::pg_catalog::objects::SEQUENCE_COLUMNS;
-use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen};
+use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, SEQUENCE_COLUMNS, Seen};
 use crate::session::pg_catalog::rows;
 use crate::session::state::CATALOG;
 use gingham_storage::snapshot::TableSnapshot;
@@ -26,7 +25,7 @@ pub(in crate::session) struct StatementNames {
     /// Listed when it is asked for first.
     relations: OnceLock<ListedRelations>,
     /// Comments, looked for when one is asked for first.
-    comments: OnceLock<Vec<Described>>,
+    comments: OnceLock<Vec<KnownComment>>,
     /// Whether a function asks.
     is_needed: AtomicBool,
     /// Advisory locks of a statement that is a transaction of its own.

@@ -3,7 +3,9 @@
 use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, type_of_oid};
 use crate::session::pg_catalog::definitions::{constraints, index_text, numbers};
 use crate::session::pg_catalog::names::{USER, bytes_of};
-use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen, TEMPORARY};
+use crate::session::pg_catalog::relations::{
+    ListedRelations, RelationSource, SEQUENCE_COLUMNS, Seen, TEMPORARY, index_of,
+};
 use crate::session::pg_catalog::rows::{Cell, Rows, columns_of};
 use crate::session::system_tables;
 use gingham_storage::{ColumnDefinition, Generation, TableDefinition};
@@ -61,9 +63,6 @@ pub(super) fn classes(relations: &ListedRelations, rows: &mut Rows) {
         ]);
     }
 }
-
-/// The columns of a sequence, with their types' numbers.
-pub(super) const SEQUENCE_COLUMNS: [(&str, i64); 3] = [("last_value", 20), ("log_cnt", 20), ("is_called", 16)];
 
 fn has_indexes(definition: &TableDefinition) -> bool {
     !(definition.keys.is_empty() && definition.indexes.is_empty() && definition.recorded.is_empty())
@@ -202,14 +201,6 @@ pub(super) fn defaults(relations: &ListedRelations, rows: &mut Rows) {
             ]);
         }
     }
-}
-
-/// The number of a table's index of that name; 0 where it has none.
-pub(super) fn index_of(relations: &ListedRelations, relation: &Relation, name: &str) -> i64 {
-    let index = relations.all.iter().find(|(known, kind)| {
-        known.name == name && matches!(kind, RelationSource::Index(index) if index.table == relation.oid)
-    });
-    index.map_or(0, |(index, _)| index.oid)
 }
 
 pub(super) fn constraint_list(relations: &ListedRelations, rows: &mut Rows) {

@@ -14,6 +14,9 @@ use gingham_storage::{ColumnId, DEFAULT_SCHEMA, SequenceRecord, TableDefinition}
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The columns of a sequence, with their types' numbers.
+pub(super) const SEQUENCE_COLUMNS: [(&str, i64); 3] = [("last_value", 20), ("log_cnt", 20), ("is_called", 16)];
+
 /// The schema that TEMP tables are shown in.
 pub(super) const TEMPORARY: &str = "pg_temp";
 
@@ -289,4 +292,12 @@ impl Seen {
         let all = self.session.all_settings().into_iter();
         all.map(|setting| (setting.name, setting.value, setting.description)).collect()
     }
+}
+
+/// The number of a table's index of that name; 0 where it has none.
+pub(super) fn index_of(relations: &ListedRelations, relation: &Relation, name: &str) -> i64 {
+    let index = relations.all.iter().find(|(known, kind)| {
+        known.name == name && matches!(kind, RelationSource::Index(index) if index.table == relation.oid)
+    });
+    index.map_or(0, |(index, _)| index.oid)
 }

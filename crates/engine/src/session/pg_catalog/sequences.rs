@@ -4,8 +4,8 @@
 use crate::postgres::{Relation, system_table_oid};
 use crate::session::pg_catalog::definitions::{constraints, numbers};
 use crate::session::pg_catalog::names::USER;
-use crate::session::pg_catalog::objects::{default_of, default_oid, index_of};
-use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen, TEMPORARY};
+use crate::session::pg_catalog::objects::{default_of, default_oid};
+use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen, TEMPORARY, index_of};
 use crate::session::pg_catalog::rows::{Cell, Rows};
 use crate::session::sequence_defaults::asks;
 use gingham_storage::{LogicalType, SequenceRecord};

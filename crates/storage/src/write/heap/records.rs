@@ -6,10 +6,10 @@ use crate::lmdb::heap_keys::{PAGES, key, parse};
 use crate::lmdb::heap_record::{RecordId, place_of, record_id};
 use crate::model::heap_options::HeapLayout;
 use crate::pages::attribute::Field;
+use crate::pages::attribute::OwnedField;
 use crate::pages::field_column::FieldColumn;
 use crate::pages::load::empty_page;
 use crate::pages::nsm::{NsmPage, SLOT};
-use crate::pages::owned_field::OwnedField;
 use crate::pages::page::{Page, Update};
 use crate::write::heap::writer::HeapWriter;
 

@@ -5,7 +5,7 @@ use crate::SqlState;
 use crate::lmdb::heap_keys::PAGES;
 use crate::lmdb::heap_record::RecordId;
 use crate::lmdb::records::TableRecord;
-use crate::pages::owned_field::OwnedField;
+use crate::pages::attribute::OwnedField;
 use crate::pages::page::{Page, Renumbered, renumber};
 use crate::pages::run::PageRun;
 use crate::write::heap::writer::{HeapState, HeapWriter};
