@@ -10,11 +10,12 @@ use crate::bind::tables::reference;
 use crate::bind::typed::with_types;
 use crate::bind::unnest::has_unnest;
 use crate::files::file_functions;
-use crate::functions::EXPANDED;
+use crate::functions::{EXPANDED, KEYWORDS};
 use crate::sql::calls::list_of;
 use crate::sql::clauses::ROWS_FROM;
 use crate::sql::names::fold;
 use crate::sql::operators::call;
+use crate::sql::postgres::without_schema;
 use crate::temporal::SERIES;
 use crate::{Error, Result};
 use arrow::datatypes::DataType;
@@ -204,6 +205,7 @@ impl Binder<'_> {
         let mut call = call("value", Vec::new());
         if let Expr::Function(function) = &mut call {
             function.name = name.clone();
+            without_schema(&mut function.name);
             if let FunctionArguments::List(list) = &mut function.args {
                 list.args = arguments.to_vec();
             }
@@ -230,7 +232,8 @@ impl Binder<'_> {
             for list in lists {
                 lengths.push(coalesce(vec![cast(array_length(list.clone()), DataType::Int64), lit(0_i64)]));
                 // The rows of a function that gives structs have its fields as columns.
-                let is_struct = matches!(&list, Planned::ScalarFunction(call) if call.func.name() == EXPANDED);
+                let is_struct =
+                    matches!(&list, Planned::ScalarFunction(call) if [EXPANDED, KEYWORDS].contains(&call.func.name()));
                 let elements = Planned::Unnest(Unnest::new(list));
                 items.push(if is_struct { Planned::Unnest(Unnest::new(elements)) } else { elements });
                 titles.push(function.clone());

@@ -31,6 +31,7 @@ mod escapes;
 mod exact;
 mod fixed;
 mod function;
+mod keywords;
 pub(crate) mod like;
 mod matches;
 pub(crate) mod names;
@@ -38,7 +39,7 @@ mod nulls;
 mod numbers;
 mod quoting;
 pub(crate) mod regular;
-pub(crate) mod rows;
+mod rows;
 pub(crate) mod sampled;
 mod sequences;
 mod similar;
@@ -55,6 +56,7 @@ pub(crate) use similar::SIMILAR_PATTERN;
 pub(crate) use substring::{SUBSTRING_OF, SUBSTRING_SIMILAR};
 
 pub(crate) use fixed::{TO_CHAR, TO_VARCHAR, padded};
+pub(crate) use keywords::KEYWORDS;
 pub(crate) use quoting::quoted;
 pub(crate) use rows::{EXPANDED, SUBSCRIPTS};
 pub use version::built_from;
@@ -79,6 +81,7 @@ const INTERNAL: &[&str] = &[
     BITS_INVERTED,
     EACH_MATCH,
     EXPANDED,
+    KEYWORDS,
     SUBSCRIPTS,
     TO_CHAR,
     TO_VARCHAR,
@@ -113,7 +116,9 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         fixed::to_char(),
         fixed::to_varchar(),
     ]);
-    all.extend(catalog::all().into_iter().chain(arrays::all()).chain(rows::all()).chain(quoting::all()));
+    all.extend(
+        catalog::all().into_iter().chain(arrays::all()).chain(rows::all()).chain(keywords::all()).chain(quoting::all()),
+    );
     all.extend(degrees::all().into_iter().chain(exact::all()).chain(matches::all()).chain(nulls::all()));
     all
 }

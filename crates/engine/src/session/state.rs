@@ -26,7 +26,7 @@ use crate::table::{CountOnCodes, GatherJoinKeys};
 use crate::temporal::zones::ZONE;
 use crate::unnest::UnnestSubqueries;
 use crate::windows::SlidingAggregates;
-use crate::{bytes, functions, temporal};
+use crate::{bytes, functions, temporal, text};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
@@ -85,10 +85,14 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     // The last function of a name counts.
     let sums = [checked_sum(), exact_average()].into_iter().chain(extremes()).chain(exact_spreads()).map(Arc::new);
     builder.aggregate_functions().get_or_insert_default().extend(sums.chain(percentiles()));
-    builder
-        .scalar_functions()
-        .get_or_insert_default()
-        .extend(roundings().into_iter().chain(functions::all()).chain(bytes::all()).chain(temporal::functions()));
+    builder.scalar_functions().get_or_insert_default().extend(
+        roundings()
+            .into_iter()
+            .chain(functions::all())
+            .chain(bytes::all())
+            .chain(temporal::functions())
+            .chain(text::json::functions()),
+    );
     builder.scalar_functions().get_or_insert_default().push(clear_workload(&engine.recorder));
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(UntypedTexts));
     builder.expr_planners().get_or_insert_default().insert(1, Arc::new(TimeComparison));

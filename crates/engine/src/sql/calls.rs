@@ -1,7 +1,7 @@
 //! Functions and operators of PostgreSQL that are calls of others: `|/ x` is sqrt, regexp_split_to_table gives the elements of
 //! regexp_split_to_array as rows, date_trunc in a zone truncates the local time there.
 
-use crate::functions::{BITS_INVERTED, EACH_MATCH, EXPANDED, SUBSCRIPTS};
+use crate::functions::{BITS_INVERTED, EACH_MATCH, EXPANDED, KEYWORDS, SUBSCRIPTS};
 use crate::sql::hypothetical;
 use crate::sql::operators::{call, take};
 use crate::sql::postgres::of_text;
@@ -14,9 +14,10 @@ use datafusion::sql::sqlparser::ast::{
 use gingham_storage::SqlState;
 
 /// Functions whose values are rows, and those that give the same values as a list.
-const IN_ROWS: [(&str, &str); 5] = [
+const IN_ROWS: [(&str, &str); 6] = [
     ("generate_subscripts", SUBSCRIPTS),
     ("_pg_expandarray", EXPANDED),
+    ("pg_get_keywords", KEYWORDS),
     ("regexp_split_to_table", "regexp_split_to_array"),
     ("string_to_table", "string_to_array"),
     ("regexp_matches", EACH_MATCH),

@@ -1,5 +1,7 @@
 //! Values as text, for whoever shows them.
 
+pub(crate) mod json;
+
 use crate::Result;
 use crate::casts::{Failing, convert};
 use arrow::array::ArrayRef;
