@@ -3,7 +3,7 @@
 use crate::functions::started;
 use crate::postgres::{CatalogNames, Definition, MeasuredSize, Relation, hashed};
 use crate::session::CancelToken;
-use crate::session::pg_catalog::comments::{KnownComment, described};
+use crate::session::pg_catalog::objects::{KnownComment, described};
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
 use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, SEQUENCE_COLUMNS, Seen};
 use crate::session::pg_catalog::rows;
