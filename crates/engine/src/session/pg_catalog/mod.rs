@@ -4,11 +4,11 @@
 //! | file | what |
 //! |---|---|
 //! | `relations` | tables, views and indexes with their OIDs |
-//! | `names` | the catalog as functions see it |
+//! | `names` | the catalog as functions see it, comments |
 //! | `sequences` | sequences, and what depends on what |
 //! | `definitions` | constraints and indexes as SQL |
 //! | `rows` | tables as they are filled: columns by `columns.txt`, each row by the columns that it has |
-//! | `objects` | schemas, relations, columns, constraints, comments |
+//! | `objects` | schemas, relations, columns, constraints |
 //! | `others` | types, functions, roles, settings |
 
 mod definitions;
