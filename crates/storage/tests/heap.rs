@@ -14,7 +14,8 @@ use gingham_storage::scan::TableScan;
 use gingham_storage::snapshot::RECORD_IDS;
 use gingham_storage::store::Store;
 use gingham_storage::{
-    ColumnDefinition, Datum, Design, Error, FloatBits, LogicalType, Predicate, Result, TableDefinition, TableId,
+    ColumnDefinition, Datum, Design, Error, FloatBits, KeyDefinition, LogicalType, Predicate, Result, TableDefinition,
+    TableId,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -417,9 +418,10 @@ fn what_heap_tables_do_not_offer_is_refused_by_name() {
     let own = &snapshot.tables[&name("t")];
     let scan = TableScan::new(Arc::clone(own), vec![1], Predicate::Constant(true), 10, Isa::best());
     assert_eq!(scan.unwrap().morsels(), 0);
-    let mut changed = (*own.definition).clone();
-    changed.columns.pop();
-    assert!(store.write(|transaction| transaction.alter_table(changed)).is_err());
+    let mut keyed = (*own.definition).clone();
+    keyed.keys.push(KeyDefinition { name: "late".into(), columns: vec![1], primary: false });
+    let refused = store.write(|transaction| transaction.alter_table(keyed)).unwrap_err();
+    assert!(refused.to_string().contains("can't get the key 'late'"), "{refused}");
     let plain = store.write(|transaction| transaction.create_table(definition("plain"))).unwrap();
     assert!(store.heap(plain).unwrap_err().to_string().contains("'plain' is not kept in heap pages"));
     let (mut random, mut model) = (Random(1), Vec::new());

@@ -1,9 +1,9 @@
 //! DEFAULTs that ask a sequence: which one they name, and what becomes of them when it gets another name.
 
 use crate::Result;
-use crate::session::sequences::names_in;
 use crate::sql::dialect::Gingham;
 use crate::sql::quoted::full_name;
+use crate::sql::sequence_names::names_in;
 use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 use datafusion::sql::sqlparser::parser::Parser;

@@ -4,14 +4,11 @@
 use crate::functions::waiting;
 use crate::session::{Session, StatementContext, Use, did_you_mean, read_only};
 use crate::settings::{SequenceReference, Sequences};
-use crate::sql::dialect::Gingham;
-use crate::sql::names::fold;
+use crate::sql::sequence_names::names_in;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::Token;
 use gingham_storage::snapshot::Snapshot;
 use gingham_storage::store::{Store, WriteOptions};
 use gingham_storage::write::Transaction;
@@ -31,17 +28,6 @@ pub(crate) struct SequenceAccess {
 pub(crate) struct FoundSequence {
     pub(crate) store: Arc<Store>,
     pub(crate) record: Arc<SequenceRecord>,
-}
-
-/// The names in a text, as an SQL name is written.
-pub(crate) fn names_in(text: &str) -> Result<Vec<String>> {
-    let wrong = || Error::invalid(SqlState::InvalidName, format!("'{text}' is no name, as SQL writes one"));
-    let mut parser = Parser::new(&Gingham).try_with_sql(text).map_err(|_| wrong())?;
-    let name = parser.parse_object_name(false).map_err(|_| wrong())?;
-    if parser.peek_token_ref().token != Token::EOF {
-        return Err(wrong());
-    }
-    name.0.iter().map(|part| part.as_ident().map(fold).ok_or_else(wrong)).collect()
 }
 
 impl SequenceAccess {

@@ -21,6 +21,7 @@
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
 //! | `calls`, `hypothetical`, `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
+//! | `sequence_names` | names of sequences in texts |
 //! | `postgres`, `arrays`, `array_queries` | names of PostgreSQL's catalog, and arrays as it reads them |
 
 mod adjacent;
@@ -57,6 +58,7 @@ pub(crate) mod quoted;
 mod recursive_views;
 pub(crate) mod refuse;
 mod sequence_calls;
+pub(crate) mod sequence_names;
 pub(crate) mod session;
 pub(crate) mod split;
 pub(crate) mod splitter;

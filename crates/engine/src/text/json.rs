@@ -34,8 +34,8 @@ fn pairs(types: &[DataType]) -> Result<Vec<DataType>> {
 }
 
 /// A JSON text for each row.
-fn rows(arguments: &[ArrayRef], write: fn(&[Values], usize, &mut String) -> Result<()>) -> Result<ArrayRef> {
-    let columns = arguments.iter().map(Values::of).collect::<Result<Vec<_>>>()?;
+fn rows(arguments: &[ArrayRef], write: fn(&[JsonColumn], usize, &mut String) -> Result<()>) -> Result<ArrayRef> {
+    let columns = arguments.iter().map(JsonColumn::of).collect::<Result<Vec<_>>>()?;
     let length = arguments.first().map_or(1, |own| own.len());
     let texts = (0..length).map(|row| {
         let mut text = String::new();
@@ -45,7 +45,7 @@ fn rows(arguments: &[ArrayRef], write: fn(&[Values], usize, &mut String) -> Resu
     Ok(Arc::new(texts.collect::<Result<Vec<_>>>()?.into_iter().map(Some).collect::<StringViewArray>()))
 }
 
-fn object(columns: &[Values], row: usize, text: &mut String) -> Result<()> {
+fn object(columns: &[JsonColumn], row: usize, text: &mut String) -> Result<()> {
     text.push('{');
     for (at, pair) in columns.chunks_exact(2).enumerate() {
         if at > 0 {
@@ -62,7 +62,7 @@ fn object(columns: &[Values], row: usize, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-fn array(columns: &[Values], row: usize, text: &mut String) -> Result<()> {
+fn array(columns: &[JsonColumn], row: usize, text: &mut String) -> Result<()> {
     text.push('[');
     for (at, column) in columns.iter().enumerate() {
         if at > 0 {
@@ -75,7 +75,7 @@ fn array(columns: &[Values], row: usize, text: &mut String) -> Result<()> {
 }
 
 /// A column, and how its values are written.
-struct Values {
+struct JsonColumn {
     array: ArrayRef,
     form: Form,
 }
@@ -88,11 +88,11 @@ enum Form {
         texts: ArrayRef,
         is_moment: bool,
     },
-    List(Box<Values>),
-    Struct(Vec<(String, Values)>),
+    List(Box<JsonColumn>),
+    Struct(Vec<(String, JsonColumn)>),
 }
 
-impl Values {
+impl JsonColumn {
     fn of(array: &ArrayRef) -> Result<Self> {
         let form = match array.data_type() {
             DataType::List(_) => Form::List(Box::new(Self::of(array.as_list::<i32>().values())?)),

@@ -157,15 +157,15 @@ fn one_of_two_creators_wins() {
 fn a_view_that_no_longer_works_hides_nothing_else() {
     let connection = connect();
     connection
-        .execute("CREATE TABLE t (a INT, b INT); CREATE VIEW v AS SELECT b FROM t; CREATE VIEW w AS SELECT a FROM t")
+        .execute("CREATE TABLE t (a INT, b INT); CREATE VIEW v AS SELECT b * 2 AS b FROM t; CREATE VIEW w AS SELECT a FROM t")
         .unwrap();
-    connection.execute("ALTER TABLE t DROP COLUMN b").unwrap();
+    connection.execute("ALTER TABLE t ALTER COLUMN b TYPE DATE USING NULL").unwrap();
     let error = connection.query("SELECT * FROM v").unwrap_err().to_string();
-    assert!(error.starts_with("view 'v': column 'b' does not exist"), "{error}");
+    assert!(error.starts_with("view 'v': "), "{error}");
     let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1";
     assert_eq!(texts(&connection, tables), ["t", "v", "w"]);
     let columns = "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1";
-    assert_eq!(texts(&connection, columns), ["t", "w"]);
+    assert_eq!(texts(&connection, columns), ["t", "t", "w"]);
     connection.execute("DROP VIEW v").unwrap();
 }
 

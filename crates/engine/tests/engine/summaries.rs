@@ -11,7 +11,7 @@ const COLUMNS: [(&str, &str); 10] = [
     ("n", "CAST(nullif(value * 7919 % 30011, 5) AS INTEGER)"),
     ("big", "nullif(9007199254740993 + value * 31 % 1009, 9007199254740993)"),
     ("f", "nullif(value * 131 % 10007, 0) / 8e0"),
-    ("d", "CAST(nullif(value * 37 % 20011, 7) AS DECIMAL(12,2)) / 4"),
+    ("d", "CAST(CAST(nullif(value * 37 % 20011, 7) AS DECIMAL(12,2)) / 4 AS DECIMAL(18,6))"),
     ("s", "'name ' || nullif(value * 101 % 4001, 9)"),
     ("day", "DATE '2024-01-01' + CAST(nullif(value % 700, 3) AS INTEGER)"),
     ("t", "TIMESTAMP '2024-01-01 00:00:00' + nullif(value % 5003, 11) * INTERVAL '1 second'"),

@@ -4,15 +4,13 @@
 //! | file | what |
 //! |---|---|
 //! | `relations` | tables, views and indexes with their OIDs |
-//! | `names` | the catalog as functions see it |
-//! | `comments` | what COMMENT ON says |
+//! | `names` | the catalog as functions see it, comments |
 //! | `sequences` | sequences, and what depends on what |
 //! | `definitions` | constraints and indexes as SQL |
 //! | `rows` | tables as they are filled: columns by `columns.txt`, each row by the columns that it has |
 //! | `objects` | schemas, relations, columns, constraints |
 //! | `others` | types, functions, roles, settings |
 
-mod comments;
 mod definitions;
 mod names;
 mod objects;
@@ -51,7 +49,7 @@ pub(super) async fn table(name: &str, seen: &Seen) -> Result<Option<Arc<dyn Tabl
         "pg_views" => objects::views(&relations, &mut rows),
         "pg_indexes" => objects::index_list(&relations, &mut rows),
         "pg_stat_user_tables" | "pg_stat_all_tables" => objects::statistics(&relations, &mut rows),
-        "pg_description" => comments::descriptions(&relations, &mut rows),
+        "pg_description" => objects::descriptions(&relations, &mut rows),
         "pg_sequence" => sequences::definitions(&relations, &mut rows),
         "pg_sequences" => sequences::states(seen, &relations, &mut rows),
         "pg_depend" => sequences::dependencies(&relations, &mut rows),

@@ -1,8 +1,8 @@
 //! Schemas, relations, columns and constraints as tables of the schema.
 
-use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, type_of_oid};
+use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, system_table_oid, type_of_oid};
 use crate::session::pg_catalog::definitions::{constraints, index_text, numbers};
-use crate::session::pg_catalog::names::{USER, bytes_of};
+use crate::session::pg_catalog::names::{USER, bytes_of, described};
 use crate::session::pg_catalog::relations::{
     ListedRelations, RelationSource, SEQUENCE_COLUMNS, Seen, TEMPORARY, index_of,
 };
@@ -308,6 +308,18 @@ pub(super) fn statistics(relations: &ListedRelations, rows: &mut Rows) {
             ("schemaname", relation.schema.as_str().into()),
             ("relname", relation.name.as_str().into()),
             ("n_live_tup", records.into()),
+        ]);
+    }
+}
+
+/// The rows of pg_description.
+pub(super) fn descriptions(relations: &ListedRelations, rows: &mut Rows) {
+    for own in described(relations) {
+        rows.push([
+            ("objoid", own.object.into()),
+            ("classoid", system_table_oid(own.class).into()),
+            ("objsubid", own.column.into()),
+            ("description", own.text.into()),
         ]);
     }
 }

@@ -5,8 +5,8 @@
 use crate::Result;
 use crate::sql::clauses::as_written;
 use crate::sql::names::fold;
+use crate::sql::parse::query_of_view;
 use crate::sql::walk::{SyntaxTree, Visit};
-use crate::statements::query_of_view;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, TableAlias, TableAliasColumnDef, TableFactor,

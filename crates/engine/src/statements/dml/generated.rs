@@ -1,9 +1,9 @@
 //! Columns whose values are generated: INSERT and UPDATE may give them DEFAULT alone, and the values of an identity column that is
 //! GENERATED ALWAYS where the statement says OVERRIDING SYSTEM VALUE.
 
+use crate::sql::parse::query_of;
 use crate::sql::writes::Overriding;
 use crate::statements::dml::values::is_default;
-use crate::statements::query_of;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, TableFactor};
 use gingham_storage::{ColumnDefinition, Generation, SqlState, TableDefinition};
