@@ -8,7 +8,8 @@ use crate::session::pg_catalog::relations::{
 };
 use crate::session::pg_catalog::rows::{Cell, Rows, columns_of};
 use crate::session::system_tables;
-use gingham_storage::{ColumnDefinition, Generation, TableDefinition};
+use arrow::datatypes::DataType;
+use gingham_storage::{ColumnDefinition, ColumnId, Generation, TableDefinition};
 
 /// The access method of tables, and that of indexes.
 pub(super) const HEAP: i64 = 2;
@@ -183,9 +184,19 @@ pub(super) async fn attributes(seen: &Seen, relations: &ListedRelations, rows: &
 async fn provided(seen: &Seen, relation: &Relation, rows: &mut Rows) {
     let schema = Some(relation.schema.as_str()).filter(|schema| *schema != TEMPORARY);
     let Some(provider) = seen.provider(schema, &relation.name).await else { return };
+    let relation_kind = relation.kind;
     for (number, field) in (1..).zip(provider.schema().fields()) {
         let (relation, name, oid) = (relation.oid, field.name().as_str(), of_arrow(field.data_type()));
-        plain(rows, (relation, number, name), (oid, -1), field.is_nullable());
+        let modifier = match field.data_type() {
+            DataType::Decimal128(precision, scale) => (i64::from(*precision) << 16 | i64::from(*scale)) + 4,
+            _ => -1,
+        };
+        plain(
+            rows,
+            (relation, number, name),
+            (oid, modifier),
+            relation_kind == RelationKind::View || field.is_nullable(),
+        );
     }
 }
 
@@ -203,6 +214,16 @@ pub(super) fn defaults(relations: &ListedRelations, rows: &mut Rows) {
     }
 }
 
+/// The number of the index of a table whose key is these columns in any order: what a reference to them leans on.
+fn index_over(relations: &ListedRelations, table: i64, columns: &[ColumnId]) -> i64 {
+    let is_over = |own: &[ColumnId]| own.len() == columns.len() && columns.iter().all(|column| own.contains(column));
+    let index = relations.all.iter().find(|(_, kind)| match kind {
+        RelationSource::Index(index) => index.table == table && index.is_unique && is_over(&index.columns),
+        _ => false,
+    });
+    index.map_or(0, |(index, _)| index.oid)
+}
+
 pub(super) fn constraint_list(relations: &ListedRelations, rows: &mut Rows) {
     for (relation, definition) in relations.tables() {
         for own in constraints(relation, definition) {
@@ -210,6 +231,10 @@ pub(super) fn constraint_list(relations: &ListedRelations, rows: &mut Rows) {
                 let (other, there) = relations.referred(*id, relation)?;
                 Some((other.oid, numbers(there, columns)))
             });
+            let index = match &own.referred {
+                Some((_, columns)) => referred.as_ref().map_or(0, |(oid, _)| index_over(relations, *oid, columns)),
+                None => index_of(relations, relation, own.name),
+            };
             let columns = numbers(definition, &own.columns);
             let is_reference = own.kind == "f";
             let action = if is_reference { "a" } else { " " };
@@ -220,7 +245,7 @@ pub(super) fn constraint_list(relations: &ListedRelations, rows: &mut Rows) {
                 ("contype", own.kind.into()),
                 ("convalidated", (!definition.not_valid.iter().any(|name| name == own.name)).into()),
                 ("conrelid", relation.oid.into()),
-                ("conindid", index_of(relations, relation, own.name).into()),
+                ("conindid", index.into()),
                 ("confrelid", referred.as_ref().map_or(0, |(oid, _)| *oid).into()),
                 ("confupdtype", action.into()),
                 ("confdeltype", action.into()),
