@@ -4,6 +4,7 @@
 mod common;
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use common::random::Random;
 use common::{name, open};
 use gingham_kernels::Isa;
 use gingham_storage::lmdb::RecordId;
@@ -15,17 +16,6 @@ use gingham_storage::{ColumnDefinition, Datum, Error, LogicalType, Predicate, Re
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Numbers that look random, the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let mixed = (self.0 ^ self.0 >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        ((mixed >> 16) % end as u64) as usize
-    }
-}
 
 /// A table as it should be.
 struct Model {

@@ -10,6 +10,7 @@ mod common;
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
+use common::random::Random;
 use common::*;
 use gingham_kernels::Isa;
 use gingham_storage::model::{Deletes, HeapLayout, HeapOptions};
@@ -21,16 +22,6 @@ use gingham_storage::{Datum, Design, Error, Layout, Predicate, Result, TableDefi
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Numbers that look random, the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 ^ self.0 >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 16) % end
-    }
-}
 
 /// What a round does after it has added its records.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,7 +88,7 @@ fn assert_is(table: &Arc<TableSnapshot>, model: &Model, what: &dyn std::fmt::Deb
 }
 
 fn label(key: i64, random: &mut Random) -> String {
-    format!("{key} {}", "x".repeat(random.below(90) as usize))
+    format!("{key} {}", "x".repeat(random.below(90)))
 }
 
 fn add(store: &Arc<Store>, model: &mut Model, keys: std::ops::Range<i64>, random: &mut Random) {
@@ -330,7 +321,7 @@ fn readers_see_their_commit_while_its_places_are_used_anew() {
         for step in 0..steps {
             match random.below(9) {
                 0 | 1 => {
-                    let count = [2, 40, 700][random.below(3) as usize];
+                    let count = [2, 40, 700][random.below(3)];
                     add(&store, &mut model, next..next + count, &mut random);
                     next += count;
                 }
@@ -345,13 +336,13 @@ fn readers_see_their_commit_while_its_places_are_used_anew() {
                 _ => readers.push((pinned(&store), model.clone())),
             }
             if readers.len() > 3 {
-                drop(readers.swap_remove(random.below(4) as usize));
+                drop(readers.swap_remove(random.below(4)));
             }
             readers.push((pinned(&store), model.clone()));
             for (table, model) in &readers {
                 let heap = table.pages.as_ref().unwrap();
                 for _ in 0..8 {
-                    let key = random.below(next as u64 + 1) as i64;
+                    let key = random.below(next as usize + 1) as i64;
                     let index = &table.definition.indexes[0];
                     let found = heap.record_by_key(index, &[Datum::Integer(key.into())], &[0, 1]).unwrap();
                     let expected = model

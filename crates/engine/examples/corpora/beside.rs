@@ -111,7 +111,7 @@ pub fn judge(sql: &str, outcome: &Outcome, reply: &Reply) -> Judged {
     }
 }
 
-/// What two answers come to: the same one is right, not merely no fault.
+/// The verdict on two answers: the same one is right, not merely no fault.
 fn rows(sql: &str, (verdict, kind, detail): Judged) -> Judged {
     match verdict {
         Verdict::Dialect => judged(Verdict::Right),

@@ -145,7 +145,7 @@ impl Report {
         page.push('\n');
     }
 
-    /// What PostgreSQL's own tests ask for and Gingham does not have, by Gingham's message.
+    /// Things that PostgreSQL's own tests ask for and Gingham does not have, by Gingham's message.
     fn reasons(&self, page: &mut String) {
         let kinds = self
             .kinds

@@ -7,7 +7,7 @@ use crate::reader::{Corpus, File, Record, What};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What Gingham is told of PostgreSQL's format of text, which it takes for the one that is meant.
+/// The options by which Gingham reads PostgreSQL's format of text, which it takes for the one that is meant.
 const TEXT_FORMAT: &str = r" (FORMAT csv, DELIMITER E'\t', NULL '\N')";
 
 /// The script that makes the tables that all others use.

@@ -54,19 +54,10 @@ impl Binder<'_> {
             return self.rows_from(arguments, shown, member);
         }
         if function == "unnest" {
-            let array = |argument: &FunctionArg| match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) => Ok(array.clone()),
-                other => Err(error::unsupported(format!("argument {other} of {function} in FROM"))),
-            };
-            let arrays = arguments.iter().map(array).collect::<Result<Vec<_>>>()?;
-            return self.unnested_rows(&arrays, "unnest", shown, member);
+            return self.unnested_rows(&values(arguments, &function)?, "unnest", shown, member);
         }
         if let Some(list) = list_of(&function) {
-            let value = |argument: &FunctionArg| match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Ok(value.clone()),
-                other => Err(error::unsupported(format!("argument {other} of {function} in FROM"))),
-            };
-            let given = arguments.iter().map(value).collect::<Result<Vec<_>>>()?;
+            let given = values(arguments, &function)?;
             return self.unnested_rows(&[call(list, given)], &function, shown, member);
         }
         if let Some(files) = member.place.tables.get().files(name, arguments) {
@@ -79,11 +70,8 @@ impl Binder<'_> {
         let place = member.place.inner(self.seen_by_lateral(member));
         let simplifier = self.simplifier();
         let mut given = Vec::with_capacity(arguments.len());
-        for argument in arguments {
-            let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
-                return Err(error::unsupported(format!("argument {argument} of {function} in FROM")));
-            };
-            given.push(self.condition(argument, NameContext::of(&scope, &place), "FROM")?);
+        for argument in values(arguments, &function)? {
+            given.push(self.condition(&argument, NameContext::of(&scope, &place), "FROM")?);
         }
         let is_series = SERIES_FUNCTIONS.contains(&function.as_str());
         let is_constant = !given.iter().any(|argument| looks_outside(argument) || has_parameter(argument));
@@ -171,11 +159,8 @@ impl Binder<'_> {
                     return Err(error::unsupported(format!("{function} in ROWS FROM")));
                 };
                 let mut lists = Vec::with_capacity(list.args.len());
-                for array in &list.args {
-                    let FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) = array else {
-                        return Err(error::unsupported(format!("argument {array} of unnest in FROM")));
-                    };
-                    lists.push(self.condition(array, around, "FROM")?);
+                for array in values(&list.args, &name)? {
+                    lists.push(self.condition(&array, around, "FROM")?);
                 }
                 lists
             } else {
@@ -289,6 +274,15 @@ impl Binder<'_> {
         let scope = scope.over(Arc::clone(plan.schema()));
         Ok(From { plan, scope })
     }
+}
+
+/// The arguments of a function in FROM, which are values without names.
+fn values(arguments: &[FunctionArg], function: &str) -> Result<Vec<Expr>> {
+    let value = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Ok(value.clone()),
+        other => Err(error::unsupported(format!("argument {other} of {function} in FROM"))),
+    };
+    arguments.iter().map(value).collect()
 }
 
 /// What the numbers of WITH ORDINALITY are called.

@@ -9,12 +9,11 @@ use crate::bind::tables::reference;
 use crate::bind::unnest::in_rows;
 use crate::settings::ColumnNames;
 use crate::sql::headings::{Heading, NAMELESS, last_name};
-use crate::sql::names::{fold, is_without_case, meant};
+use crate::sql::names::{fold, is_without_case, last_part, meant};
 use crate::type_name::type_name;
 use arrow::datatypes::{DataType, Field};
 use datafusion::functions::core::expr_fn::get_field;
-use datafusion::logical_expr::Expr as Planned;
-use datafusion::logical_expr::ExprSchemable;
+use datafusion::logical_expr::{Expr as Planned, ExprSchemable};
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, ExcludeSelectItem, Expr, Ident, ObjectName, ReplaceSelectItem, SelectItem,
     SelectItemQualifiedWildcardKind, Spanned, WildcardAdditionalOptions,
@@ -167,37 +166,15 @@ impl Binder<'_> {
         options: &WildcardAdditionalOptions,
         around: NameContext<'_>,
     ) -> Result<Vec<OutputItem>> {
-        let WildcardAdditionalOptions {
-            wildcard_token: _,
-            opt_ilike,
-            opt_exclude,
-            opt_except,
-            opt_replace,
-            opt_rename,
-            opt_alias,
-        } = options;
-        if opt_ilike.is_some()
-            || opt_exclude.is_some()
-            || opt_except.is_some()
-            || opt_replace.is_some()
-            || opt_rename.is_some()
-            || opt_alias.is_some()
-        {
+        if *options != WildcardAdditionalOptions::default() {
             return Err(error::unsupported("* of an expression with options (name the fields)"));
         }
         let row_text = row.to_string();
         let row = in_rows(self.expression(row, around)?)?;
-        let list_type = match &row {
-            // What a struct is unnested from tells its fields.
-            Planned::Unnest(unnest) => unnest.expr.get_type(&around.scope.fields)?,
-            other => other.get_type(&around.scope.fields)?,
-        };
-        let fields = match (&row, list_type) {
-            (Planned::Unnest(_), DataType::List(element)) => element.data_type().clone(),
-            (_, own) => own,
-        };
-        let DataType::Struct(fields) = fields else {
-            let text = format!("{row_text}.* is of {}, which has no fields", type_name(&fields));
+        // The type of what is unnested is that of the elements.
+        let row_type = row.get_type(&around.scope.fields)?;
+        let DataType::Struct(fields) = row_type else {
+            let text = format!("{row_text}.* is of {}, which has no fields", type_name(&row_type));
             return Err(error::invalid(SqlState::WrongObjectType, text, Span::empty()));
         };
         let item = |field: &Arc<Field>| OutputItem {
@@ -267,7 +244,7 @@ impl NameScope {
 
 /// The columns that `EXCLUDE (a, b)` or `EXCEPT (a, b)` names.
 fn left_out(exclude: Option<&ExcludeSelectItem>, except: Option<&ExceptSelectItem>) -> Vec<Ident> {
-    let last = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).cloned();
+    let last = |name: &ObjectName| last_part(name).cloned();
     let mut idents: Vec<Ident> = match exclude {
         None => Vec::new(),
         Some(ExcludeSelectItem::Single(name)) => last(name).into_iter().collect(),

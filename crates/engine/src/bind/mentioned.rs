@@ -6,6 +6,7 @@
 //! them where its query may mean a column without naming it (docs/decisions/0049-named-columns.md).
 
 use crate::Result;
+use crate::sql::names::last_part;
 use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, JoinConstraint, JoinOperator, Select, TableFactor,
@@ -76,7 +77,7 @@ impl Visit for Mentioned {
             Expr::Function(Function { args: FunctionArguments::List(list), .. }) => {
                 for argument in &list.args {
                     if let FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) = argument
-                        && let Some(table) = name.0.last().and_then(|part| part.as_ident())
+                        && let Some(table) = last_part(name)
                     {
                         self.name(&table.value);
                         self.bare.insert(table.value.to_lowercase());
@@ -91,7 +92,7 @@ impl Visit for Mentioned {
 }
 
 /// What a join says of its columns, where it can say something.
-pub(super) fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
+pub(crate) fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
     match operator {
         JoinOperator::Join(by)
         | JoinOperator::Inner(by)

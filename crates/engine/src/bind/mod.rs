@@ -69,6 +69,7 @@ mod with_order;
 
 pub(crate) use binder::{Beside, Instead, MERGE_ACTION};
 pub(crate) use items::heading;
+pub(crate) use mentioned::constraint;
 pub(crate) use merge::{BoundMerge, MergeClauseShape, MergeShape, MergeSide, bind_merge};
 pub(crate) use statement::{BoundQuery, OutputNames, bind, give_as};
 pub(crate) use tables::{FoundView, KnownRelation, Looked, Lookup};

@@ -55,22 +55,6 @@ fn with_type(part: Planned, schema: &DFSchema, state: &SessionState) -> DataFusi
             read(ScalarFunction { func, args }, schema)
         }
         Planned::ScalarFunction(call) if call.func.name() == SERIES => read(call, schema),
-        // A text in quotes beside arrays is an array.
-        Planned::ScalarFunction(ScalarFunction { func, mut args }) if func.name() == "coalesce" => {
-            let list =
-                args.iter().filter_map(|own| own.get_type(schema).ok()).find(|own| matches!(own, DataType::List(_)));
-            let Some(list) = list else {
-                return Ok(Transformed::no(Planned::ScalarFunction(ScalarFunction { func, args })));
-            };
-            for argument in &mut args {
-                if let Planned::Literal(value, _) = &*argument
-                    && let Some(Some(text)) = value.try_as_str()
-                {
-                    *argument = Planned::Literal(value_of_text(text, &list)?, None);
-                }
-            }
-            Ok(Transformed::yes(Planned::ScalarFunction(ScalarFunction { func, args })))
-        }
         other => Ok(Transformed::no(other)),
     }
 }

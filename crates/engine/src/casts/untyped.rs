@@ -191,9 +191,8 @@ fn typed(text: &str, data_type: &DataType) -> Result<Option<ScalarValue>> {
         DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {
             DataType::Timestamp(TimeUnit::Microsecond, zone.clone())
         }
-        other if other.is_numeric() || other.is_temporal() || other.is_binary() || *other == DataType::Boolean => {
-            other.clone()
-        }
+        DataType::List(_) | DataType::Boolean => data_type.clone(),
+        other if other.is_numeric() || other.is_temporal() || other.is_binary() => other.clone(),
         _ => return Ok(None),
     };
     Ok(Some(value_of_text(text, &wanted)?))

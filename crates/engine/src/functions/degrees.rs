@@ -88,44 +88,37 @@ fn turned(degrees: f64) -> Result<f64> {
     }
 }
 
+/// An angle in the first quarter, and the signs that the sine and the cosine of the one that it stands for have.
+struct InQuarter {
+    degrees: f64,
+    sine: f64,
+    cosine: f64,
+}
+
+impl InQuarter {
+    fn of(degrees: f64) -> Result<Self> {
+        let mut own = Self { degrees: turned(degrees)?, sine: 1.0, cosine: 1.0 };
+        if own.degrees < 0.0 {
+            (own.degrees, own.sine) = (-own.degrees, -own.sine);
+        }
+        if own.degrees > 180.0 {
+            (own.degrees, own.sine) = (360.0 - own.degrees, -own.sine);
+        }
+        if own.degrees > 90.0 {
+            (own.degrees, own.cosine) = (180.0 - own.degrees, -own.cosine);
+        }
+        Ok(own)
+    }
+}
+
 fn sine(degrees: f64) -> Result<f64> {
-    let (mut own, mut sign) = (turned(degrees)?, 1.0);
-    if own < 0.0 {
-        (own, sign) = (-own, -sign);
-    }
-    if own > 180.0 {
-        (own, sign) = (360.0 - own, -sign);
-    }
-    if own > 90.0 {
-        own = 180.0 - own;
-    }
-    Ok(sign * sine_of_quarter(own))
+    let own = InQuarter::of(degrees)?;
+    Ok(own.sine * sine_of_quarter(own.degrees))
 }
 
 fn cosine(degrees: f64) -> Result<f64> {
-    let (mut own, mut sign) = (turned(degrees)?.abs(), 1.0);
-    if own > 180.0 {
-        own = 360.0 - own;
-    }
-    if own > 90.0 {
-        (own, sign) = (180.0 - own, -sign);
-    }
-    Ok(sign * cosine_of_quarter(own))
-}
-
-/// The angle in the first quarter, and the sign that its tangent gets.
-fn in_quarter(degrees: f64) -> Result<(f64, f64)> {
-    let (mut own, mut sign) = (turned(degrees)?, 1.0);
-    if own < 0.0 {
-        (own, sign) = (-own, -sign);
-    }
-    if own > 180.0 {
-        (own, sign) = (360.0 - own, -sign);
-    }
-    if own > 90.0 {
-        (own, sign) = (180.0 - own, -sign);
-    }
-    Ok((own, sign))
+    let own = InQuarter::of(degrees)?;
+    Ok(own.cosine * cosine_of_quarter(own.degrees))
 }
 
 /// Without a negative zero.
@@ -134,15 +127,15 @@ fn plain(value: f64) -> f64 {
 }
 
 fn tangent(degrees: f64) -> Result<f64> {
-    let (own, sign) = in_quarter(degrees)?;
+    let own = InQuarter::of(degrees)?;
     let of = |degrees| sine_of_quarter(degrees) / cosine_of_quarter(degrees);
-    Ok(plain(sign * (of(own) / of(45.0))))
+    Ok(plain(own.sine * own.cosine * (of(own.degrees) / of(45.0))))
 }
 
 fn cotangent(degrees: f64) -> Result<f64> {
-    let (own, sign) = in_quarter(degrees)?;
+    let own = InQuarter::of(degrees)?;
     let of = |degrees| cosine_of_quarter(degrees) / sine_of_quarter(degrees);
-    Ok(plain(sign * (of(own) / of(45.0))))
+    Ok(plain(own.sine * own.cosine * (of(own.degrees) / of(45.0))))
 }
 
 /// The arc sine from 0 to 1.

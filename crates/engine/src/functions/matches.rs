@@ -1,9 +1,9 @@
-//! What regular expressions find, as lists: regexp_split_to_array, and the groups of each match, which regexp_matches gives in
+//! Functions that give what regular expressions find, as lists: regexp_split_to_array, and the groups of each match, which regexp_matches gives in
 //! rows; and regexp_substr, regexp_instr and regexp_count.
 
 use crate::error::invalid;
 use crate::functions::function::{Compute, PureFunction};
-use crate::functions::regular::{Matches, compiled, place_of, written};
+use crate::functions::regular::{KeptExpression, Matches, place_of};
 use crate::type_name::type_name;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListBuilder, StringViewArray, StringViewBuilder};
 use arrow::compute::cast;
@@ -60,7 +60,7 @@ fn texts(name: &str, types: &[DataType]) -> Result<Vec<DataType>> {
 fn each_row(arguments: &[ArrayRef], mut found: impl FnMut(Option<(&str, &Regex, bool)>) -> Result<()>) -> Result<()> {
     let views = arguments.iter().map(|own| cast(own, &DataType::Utf8View)).collect::<Result<Vec<_>, _>>()?;
     let columns: Vec<&StringViewArray> = views.iter().map(|own| own.as_string_view()).collect();
-    let mut kept: Option<(String, String, Regex)> = None;
+    let mut kept = KeptExpression::default();
     for row in 0..views[0].len() {
         if columns.iter().any(|own| own.is_null(row)) {
             found(None)?;
@@ -68,10 +68,7 @@ fn each_row(arguments: &[ArrayRef], mut found: impl FnMut(Option<(&str, &Regex, 
         }
         let (text, pattern) = (columns[0].value(row), columns[1].value(row));
         let flags = columns.get(2).map_or("", |flags| flags.value(row));
-        if !kept.as_ref().is_some_and(|(own, of, _)| own == pattern && of == flags) {
-            kept = Some((pattern.to_owned(), flags.to_owned(), compiled(&written(pattern, flags)?)?));
-        }
-        found(kept.as_ref().map(|(.., expression)| (text, expression, flags.contains('g'))))?;
+        found(Some((text, kept.of(pattern, flags)?, flags.contains('g'))))?;
     }
     Ok(())
 }
@@ -145,7 +142,7 @@ fn search_types(name: &str, types: &[DataType], behind: &[DataType]) -> Result<V
     Ok(all[..types.len()].to_vec())
 }
 
-/// What a search is told beside its text and pattern, and which argument tells it.
+/// The arguments of a search beside its text and pattern: the place of each, where there is one.
 #[derive(Debug, Clone, Copy, Default)]
 struct RegularArguments {
     name: &'static str,
@@ -187,7 +184,7 @@ impl RegularArguments {
                 own => invalid!(InvalidParameterValue, "{}: {own} is no {what}", self.name),
             }
         };
-        let mut kept: Option<(String, String, Regex)> = None;
+        let mut kept = KeptExpression::default();
         let mut results = Vec::with_capacity(views[0].len());
         for row in 0..views[0].len() {
             if views.iter().any(|own| own.is_null(row)) {
@@ -215,10 +212,7 @@ impl RegularArguments {
                 )? == 1,
                 group: number(self.group, row, 0, i64::MAX, 0, "number of a group")?,
             };
-            if !kept.as_ref().is_some_and(|(own, of, _)| own == pattern && of == flags) {
-                kept = Some((pattern.to_owned(), flags.to_owned(), compiled(&written(pattern, flags)?)?));
-            }
-            results.push(kept.as_ref().and_then(|(.., expression)| of(expression, &search)));
+            results.push(of(kept.of(pattern, flags)?, &search));
         }
         Ok(results)
     }

@@ -154,6 +154,7 @@ fn replaced_from(arguments: &[ArrayRef]) -> Result<ArrayRef> {
     let (Some(values), Some(patterns), Some(replacements)) = (values, patterns, replacements) else {
         return datafusion::common::internal_err!("regexp_replace of fewer than three texts");
     };
+    let mut kept = KeptExpression::default();
     let mut results = StringViewBuilder::with_capacity(values.len());
     for row in 0..values.len() {
         if arguments.iter().any(|own| own.is_null(row)) {
@@ -161,13 +162,13 @@ fn replaced_from(arguments: &[ArrayRef]) -> Result<ArrayRef> {
             continue;
         }
         let flags = flags.as_ref().map_or("", |own| own.as_string_view().value(row));
-        let expression = compiled(&written(patterns.as_string_view().value(row), flags)?)?;
+        let expression = kept.of(patterns.as_string_view().value(row), flags)?;
         let parts = parts(replacements.as_string_view().value(row));
         let text = values.as_string_view().value(row);
         let wanted = number(4, row, 0, 1)?;
         let from = place_of(text, number(3, row, 1, 1)? - 1);
         let (mut new, mut behind) = (String::new(), 0);
-        for (at, found) in Matches::new(&expression, text, from).enumerate() {
+        for (at, found) in Matches::new(expression, text, from).enumerate() {
             let Some(whole) = found.get(0).filter(|_| wanted == 0 || at + 1 == wanted) else { continue };
             new.push_str(&text[behind..whole.start()]);
             parts.iter().for_each(|part| part.write(&found, &mut new));
@@ -244,6 +245,24 @@ impl Replacement {
             new
         };
         self.expression.replacen(text, usize::from(!self.is_global), new)
+    }
+}
+
+/// The expression of the row before, which most rows have again.
+#[derive(Debug, Default)]
+pub(super) struct KeptExpression(Option<(String, String, Regex)>);
+
+impl KeptExpression {
+    /// The expression of a pattern and flags.
+    pub(super) fn of(&mut self, pattern: &str, flags: &str) -> Result<&Regex> {
+        if self.0.as_ref().is_none_or(|(own, of, _)| own != pattern || of != flags) {
+            let expression = compiled(&written(pattern, flags)?)?;
+            self.0 = Some((pattern.to_owned(), flags.to_owned(), expression));
+        }
+        match &self.0 {
+            Some((.., expression)) => Ok(expression),
+            None => datafusion::common::internal_err!("no expression is kept"),
+        }
     }
 }
 

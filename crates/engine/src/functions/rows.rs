@@ -1,4 +1,4 @@
-//! What generate_subscripts and _pg_expandarray give in rows, as lists.
+//! The lists whose elements generate_subscripts and _pg_expandarray give in rows.
 
 use crate::error::invalid;
 use crate::functions::arrays::as_list;

@@ -1,6 +1,6 @@
-//! What functions about advisory locks ask for.
+//! Advisory locks as functions ask for them.
 
-/// What is locked: a number, or two of half the width, which are never the same lock.
+/// The name of an advisory lock: a number, or two of half the width, which are never the same lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum AdvisoryKey {
     /// `pg_advisory_lock(1)`.
@@ -12,10 +12,10 @@ pub(crate) enum AdvisoryKey {
 /// A lock as a function names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AdvisoryRequest {
-    /// What is locked.
+    /// Its name.
     pub(crate) key: AdvisoryKey,
-    /// Others may have it, shared, at the same time.
+    /// Whether others may have it, shared, at the same time.
     pub(crate) shared: bool,
-    /// It ends with the transaction, and not with the session.
+    /// Whether it ends with the transaction, and not with the session.
     pub(crate) of_transaction: bool,
 }

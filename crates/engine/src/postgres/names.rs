@@ -78,7 +78,7 @@ pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
     /// The SQL of a constraint, an index or a view.
     fn definition(&self, kind: Definition, oid: i64) -> Option<String>;
 
-    /// What COMMENT ON says of the object of a number, by the name of the table of pg_catalog that lists it, where that is known;
+    /// The comment on the object of a number, by the name of the table of pg_catalog that lists it, where that is known;
     /// of the object itself, or of its column of a number above 0.
     fn comment(&self, class: Option<&str>, oid: i64, column: i64) -> Option<String>;
 

@@ -41,7 +41,7 @@ pub(crate) fn schema_oid(name: &str, number: u64) -> i64 {
 
 /// The number of an object by the catalog's, of a TEMP one by that of its own catalog; by its kind and name where the catalog, which an
 /// older version may have written, has none.
-pub(crate) fn numbered_oid(is_temporary: bool, number: Option<u64>, (kind, name): (&str, &str)) -> i64 {
+pub(crate) fn numbered_oid(is_temporary: bool, number: Option<u64>, kind: &str, name: &str) -> i64 {
     match (number.filter(|number| *number > 0), is_temporary) {
         (Some(number), false) => object_oid(number),
         (Some(number), true) => temporary_oid(number),

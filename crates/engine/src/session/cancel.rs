@@ -123,7 +123,7 @@ impl CancelToken {
         self.leave_running(CancelState::Cancelled);
     }
 
-    /// As [`cancel`](Self::cancel), where `reason` is the error that the statement ends with.
+    /// Cancels as [`cancel`](Self::cancel) does, where `reason` is the error that the statement ends with.
     pub(crate) fn cancel_for(&self, reason: Error) {
         // It is cancelled once.
         drop(self.reason.set(reason));

@@ -6,6 +6,7 @@ use crate::session::{CachedPlan, CancelToken, Outcome, Session, StatementContext
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::runtime::SpawnedTask;
 use futures::future::FutureExt;
 use futures::stream::StreamExt;
 use gingham_storage::panics::{self, PanicPoint, joined};
@@ -13,7 +14,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
 /// Batches that may wait for the reader of a result.
 const WAITING_BATCHES: usize = 4;
@@ -210,26 +210,15 @@ fn start_with(
 async fn within(limit: Option<Duration>, cancel: &CancelToken, work: impl Future<Output = Result<()>>) -> Result<()> {
     let Some(limit) = limit else { return work.await };
     let cancel = cancel.clone();
-    let watch = tokio::spawn(async move {
+    // It ends when it is dropped.
+    let _watch = SpawnedTask::spawn(async move {
         tokio::time::sleep(limit).await;
         cancel.cancel_for(Error::StatementTimeout(format!(
             "the statement was cancelled: it took longer than {} s (statement_timeout)",
             limit.as_secs_f64()
         )));
     });
-    let watch = Watch(watch);
-    let result = work.await;
-    drop(watch);
-    result
-}
-
-/// A task that ends with who started it.
-struct Watch(JoinHandle<()>);
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    work.await
 }
 
 async fn drive(

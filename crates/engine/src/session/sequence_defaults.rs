@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::sql::dialect::Gingham;
+use crate::sql::names::last_part;
 use crate::sql::quoted::full_name;
 use crate::sql::sequence_names::names_in;
 use crate::sql::walk::{SyntaxTree, Visit};
@@ -20,8 +21,7 @@ struct AskedText<F>(F);
 impl<F: FnMut(&mut String)> Visit for AskedText<F> {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         let Expr::Function(function) = expression else { return Ok(()) };
-        let name =
-            function.name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.to_ascii_lowercase());
+        let name = last_part(&function.name).map(|ident| ident.value.to_ascii_lowercase());
         if !name.is_some_and(|name| name == "nextval" || name == "currval") {
             return Ok(());
         }

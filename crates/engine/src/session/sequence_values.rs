@@ -1,4 +1,4 @@
-//! What a session has got of sequences: `currval` and `lastval`.
+//! The values that a session has got of sequences: `currval` and `lastval`.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -4,7 +4,7 @@
 use crate::casts::{Element, depth_of, elements_of};
 use crate::functions::{COMPARE_ALL, COMPARE_ANY};
 use crate::sql::array_queries;
-use crate::sql::operators::{call, take};
+use crate::sql::operators::{call, cast, number, take};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
@@ -97,7 +97,7 @@ pub(super) fn written_out(expression: &Expr) -> Result<Option<Vec<Expr>>> {
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => match &**expr {
                 Expr::Array(array) if !array.elem.is_empty() => {
                     let own = written_out(expr)?;
-                    Ok(own.map(|own| own.into_iter().map(|own| cast(own, element)).collect()))
+                    Ok(own.map(|own| own.into_iter().map(|own| cast(own, (**element).clone())).collect()))
                 }
                 other => of_text(other, Some(element)),
             },
@@ -122,15 +122,11 @@ fn of_text(expression: &Expr, element: Option<&DataType>) -> Result<Option<Vec<E
             Element::Array(_) => return Ok(None),
         };
         list.push(match element {
-            Some(data_type) => cast(value, data_type),
+            Some(data_type) => cast(value, data_type.clone()),
             None => value,
         });
     }
     Ok(Some(list))
-}
-
-fn cast(value: Expr, data_type: &DataType) -> Expr {
-    Expr::Cast { kind: CastKind::Cast, expr: Box::new(value), data_type: data_type.clone(), array: false, format: None }
 }
 
 fn text_of(expression: &Expr) -> Option<&str> {
@@ -190,10 +186,6 @@ fn at_least(value: Expr, least: &str) -> Expr {
         Expr::Value(own) if matches!(&own.value, Value::Number(digits, _) if digits != "0") => value,
         _ => call("greatest", vec![value, number(least)]),
     }
-}
-
-fn number(digits: &str) -> Expr {
-    Expr::value(Value::Number(digits.to_owned(), false))
 }
 
 fn is_negative(expression: &Expr) -> bool {

@@ -3,13 +3,13 @@
 
 use crate::functions::{BITS_INVERTED, EACH_MATCH, EXPANDED, KEYWORDS, SUBSCRIPTS};
 use crate::sql::hypothetical;
-use crate::sql::operators::{call, take};
+use crate::sql::operators::{call, cast, number, take};
 use crate::sql::postgres::of_text;
 use crate::temporal::{AT_TIME_ZONE, TIME_OF};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    ObjectNamePart, TimezoneInfo, UnaryOperator, Value,
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart,
+    TimezoneInfo, UnaryOperator,
 };
 use gingham_storage::SqlState;
 
@@ -124,10 +124,6 @@ fn of_function(function: &mut Function) -> Result<Option<Expr>> {
     Ok(None)
 }
 
-fn cast(value: Expr, data_type: DataType) -> Expr {
-    Expr::Cast { kind: CastKind::Cast, expr: Box::new(value), data_type, array: false, format: None }
-}
-
 /// The arguments of a call, where all of them are values without names.
 fn unnamed(function: &mut Function) -> Option<Vec<Expr>> {
     let FunctionArguments::List(list) = &mut function.args else { return None };
@@ -161,8 +157,8 @@ fn name_none(function: &mut Function) -> Result<()> {
             }
         }
     }
-    let zero = || Expr::value(Value::Number("0".to_owned(), false));
-    let argument = |part: Option<Expr>| FunctionArg::Unnamed(FunctionArgExpr::Expr(part.unwrap_or_else(zero)));
+    let argument =
+        |part: Option<Expr>| FunctionArg::Unnamed(FunctionArgExpr::Expr(part.unwrap_or_else(|| number("0"))));
     list.args = parts.into_iter().map(argument).collect();
     Ok(())
 }

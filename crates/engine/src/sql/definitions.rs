@@ -58,12 +58,12 @@ pub(crate) fn mend(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
+pub(super) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
 }
 
 /// The positions of the tokens that mean something.
-fn meaning(tokens: &[TokenWithSpan]) -> Vec<usize> {
+pub(super) fn meaning(tokens: &[TokenWithSpan]) -> Vec<usize> {
     (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect()
 }
 
@@ -176,7 +176,7 @@ fn quoted(name: &str) -> Token {
     Token::Word(Word { value: name.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword })
 }
 
-fn blank() -> Token {
+pub(super) fn blank() -> Token {
     Token::Whitespace(datafusion::sql::sqlparser::tokenizer::Whitespace::Space)
 }
 

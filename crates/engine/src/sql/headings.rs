@@ -2,7 +2,7 @@
 //! `FigureColname`): by the function, the type of a cast, CASE, or `?column?` where nothing gives a name.
 
 use crate::sql::clauses::as_written;
-use crate::sql::names::fold;
+use crate::sql::names::{fold, last_part};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, ObjectName, SelectItem, SetExpr, TableFactor,
     TimezoneInfo, TrimWhereField,
@@ -85,7 +85,7 @@ fn name_of(expression: &Expr) -> Option<(String, Strength)> {
         }
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => name_of(inner),
         Expr::Function(call) => {
-            let name = call.name.0.last().and_then(|part| part.as_ident());
+            let name = last_part(&call.name);
             name.map(|name| (fold(name), Strength::Strong))
         }
         Expr::Cast { expr, data_type, .. } => {
@@ -165,7 +165,7 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
         Sql::Timestamp(..) => "timestamp",
         Sql::Interval { .. } => "interval",
         Sql::Regclass => "regclass",
-        Sql::Custom(name, _) => return last_part(name),
+        Sql::Custom(name, _) => return last_text(name),
         Sql::Array(
             ArrayElemTypeDef::AngleBracket(inner)
             | ArrayElemTypeDef::SquareBracket(inner, _)
@@ -179,8 +179,8 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
     name.to_owned()
 }
 
-fn last_part(name: &ObjectName) -> String {
-    name.0.last().and_then(|part| part.as_ident()).map_or_else(|| name.to_string(), fold)
+fn last_text(name: &ObjectName) -> String {
+    last_part(name).map_or_else(|| name.to_string(), fold)
 }
 
 #[cfg(test)]

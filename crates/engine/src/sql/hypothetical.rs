@@ -1,10 +1,10 @@
 //! Ranks that a row would have: `rank(3) WITHIN GROUP (ORDER BY x)` and its kin, which are counts of the rows before it.
 
-use crate::sql::operators::{call, take};
+use crate::sql::operators::{call, cast, number, take};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, DuplicateTreatment, ExactNumberInfo, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, ObjectNamePart, OrderByExpr, Value,
+    BinaryOperator, DataType, DuplicateTreatment, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, ObjectNamePart, OrderByExpr,
 };
 use gingham_storage::SqlState;
 
@@ -31,8 +31,7 @@ pub(super) fn counted(function: &mut Function) -> Result<Option<Expr>> {
     }
     let counting = Counting { filter: function.filter.take().map(|filter| *filter) };
     let before = before(&keys, &values, 0);
-    let one = || Expr::value(Value::Number("1".to_owned(), false));
-    let more = |count: Expr| nested(binary(count, BinaryOperator::Plus, one()));
+    let more = |count: Expr| nested(binary(count, BinaryOperator::Plus, number("1")));
     Ok(Some(match name.as_str() {
         "rank" => more(counting.rows(Some(before))),
         "dense_rank" => match keys.as_slice() {
@@ -45,7 +44,7 @@ pub(super) fn counted(function: &mut Function) -> Result<Option<Expr>> {
             }
         },
         "percent_rank" => {
-            let zero = Expr::value(Value::Number("0".to_owned(), false));
+            let zero = number("0");
             let all = call("nullif", vec![counting.rows(None), zero.clone()]);
             call("coalesce", vec![binary(double(counting.rows(Some(before))), BinaryOperator::Divide, all), zero])
         }
@@ -70,8 +69,7 @@ fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
 }
 
 fn double(expr: Expr) -> Expr {
-    let data_type = DataType::Double(ExactNumberInfo::None);
-    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
+    cast(expr, DataType::Double(ExactNumberInfo::None))
 }
 
 fn same(key: &OrderByExpr, value: &Expr) -> Expr {

@@ -20,6 +20,7 @@
 //! | `places` | where a token stands |
 //! | `parameters` | `$1`, `?` and `$name` |
 //! | `depth` | deep expressions |
+//! | `derived` | queries over the rows of others |
 //! | `calls`, `hypothetical`, `precedence`, `untyped`, `into`, `operators`, `forms`, `literals`, `sequence_calls` | corrections of what is parsed |
 //! | `sequence_names` | names of sequences in texts |
 //! | `postgres`, `arrays`, `array_queries` | names of PostgreSQL's catalog, and arrays as it reads them |
@@ -36,6 +37,7 @@ pub(crate) mod copy;
 pub(crate) mod define;
 pub(crate) mod definitions;
 pub(crate) mod depth;
+pub(crate) mod derived;
 pub(crate) mod dialect;
 pub(crate) mod explain;
 pub(crate) mod forms;

@@ -2,7 +2,7 @@
 
 use crate::sql::places::position;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::Ident;
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use gingham_storage::{Problem, SqlState, TableDefinition};
 
 /// An identifier as names are kept: in small letters unless quoted.
@@ -11,6 +11,11 @@ pub(crate) fn fold(ident: &Ident) -> String {
         Some(_) => ident.value.clone(),
         None => ident.value.to_ascii_lowercase(),
     }
+}
+
+/// The last part of a name with its schema perhaps.
+pub(crate) fn last_part(name: &ObjectName) -> Option<&Ident> {
+    name.0.last()?.as_ident()
 }
 
 /// Whether an identifier without quotes is a name in letters of either case.

@@ -120,6 +120,16 @@ pub(crate) fn take(expression: &mut Expr) -> Expr {
     std::mem::replace(expression, Expr::value(Value::Null))
 }
 
+/// A number as it is written.
+pub(crate) fn number(digits: &str) -> Expr {
+    Expr::value(Value::Number(digits.to_owned(), false))
+}
+
+/// A cast to a type.
+pub(crate) fn cast(value: Expr, data_type: DataType) -> Expr {
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(value), data_type, array: false, format: None }
+}
+
 /// A call of a function.
 pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let argument = |argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument));

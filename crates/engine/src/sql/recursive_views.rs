@@ -1,18 +1,14 @@
 //! `CREATE RECURSIVE VIEW v (a) AS q`, put right among the tokens: it is `CREATE VIEW v (a) AS WITH RECURSIVE v (a) AS (q) SELECT a FROM v`.
 
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
-
-fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
-    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
-}
+use crate::sql::definitions::{blank, is_word, meaning};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Puts every such statement right.
 pub(super) fn mend(tokens: &mut Vec<TokenWithSpan>) {
     if !tokens.iter().any(|token| is_word(token, "recursive")) {
         return;
     }
-    let places: Vec<usize> =
-        (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).collect();
+    let places = meaning(tokens);
     let views: Vec<RecursiveView> = (0..places.len()).filter_map(|at| RecursiveView::at(tokens, &places, at)).collect();
     views.into_iter().rev().for_each(|view| view.write_out(tokens));
 }
@@ -65,8 +61,7 @@ impl RecursiveView {
         let word = |text: &str| TokenWithSpan { token: Token::make_word(text, None), span };
         let sign = |token: Token| TokenWithSpan { token, span };
         let parted = |tokens: Vec<TokenWithSpan>| {
-            let blank = TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span };
-            tokens.into_iter().flat_map(|token| [blank.clone(), token]).collect::<Vec<_>>()
+            tokens.into_iter().flat_map(|token| [sign(blank()), token]).collect::<Vec<_>>()
         };
         let mut behind = vec![sign(Token::RParen), word("SELECT")];
         behind.extend(self.columns.clone());

@@ -7,16 +7,12 @@ use crate::sql::parse::{Statement, query_of};
 use crate::sql::quoted::quoted;
 use crate::statements::dml::parts;
 use crate::{Error, Result};
-use arrow::array::RecordBatch;
-use arrow::datatypes::{Field, Schema};
 use datafusion::common::ParamValues;
-use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::sql::parser::{CopyToSource, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{Query, Statement as Sql};
 use futures::TryStreamExt;
 use futures::future::BoxFuture;
-use gingham_storage::scan::batch_bytes;
-use std::sync::Arc;
 
 /// The table that has the rows of the query.
 const ROWS: &str = "\"rows of a change\"";
@@ -37,22 +33,22 @@ pub(crate) fn source(statement: &mut DataFusionStatement) -> Option<&mut Box<Que
     query.filter(|query| writes(query))
 }
 
-/// Runs the statement: `query` changes records, and `with_rows` makes the statement that reads its rows instead.
+/// Runs a statement whose [`source`] is `query`: as one that reads the rows which that returns.
 pub(crate) async fn run(
     context: &StatementContext,
     mut statement: DataFusionStatement,
+    query: Query,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
-    let query = source(&mut statement).ok_or_else(|| Error::Internal("a source that changes nothing".into()))?;
-    let store = parts::first_target(context, query)?.store;
+    let store = parts::first_target(context, &query)?.store;
     let work = move |context: StatementContext| async move {
-        let mut statement = statement;
-        if let Some(query) = source(&mut statement) {
-            let (tables, rows) = rows_of(&context, query, parameters).await?;
-            *query = rows;
-            return run_source(&context.with_tables(tables), statement).await;
+        // Held until the rows were read.
+        let reservation = MemoryConsumer::new("rows of a change").register(context.task().memory_pool());
+        let (tables, rows) = rows_of(&context, &query, parameters, &reservation).await?;
+        if let Some(source) = source(&mut statement) {
+            **source = rows;
         }
-        Err(Error::Internal("a source that changes nothing".into()))
+        run_source(&context.with_tables(tables), statement).await
     };
     context.all_or_nothing(&store, work).await
 }
@@ -67,25 +63,16 @@ async fn rows_of(
     context: &StatementContext,
     query: &Query,
     parameters: Option<ParamValues>,
-) -> Result<(StatementTables, Box<Query>)> {
+    reservation: &MemoryReservation,
+) -> Result<(StatementTables, Query)> {
     let Outcome::Rows(rows) = parts::rows(context, query, parameters).await? else {
         let text = "a change without RETURNING, where its rows are to be taken, is not supported";
         return Err(Error::Unsupported(text.to_owned()));
     };
     let schema = rows.schema();
-    // Several columns may have one name.
-    let fields = schema.fields().iter().enumerate();
-    let numbered: Vec<Field> = fields.map(|(at, field)| field.as_ref().clone().with_name(format!("c{at}"))).collect();
-    let numbered = Arc::new(Schema::new(numbered));
-    let reservation = MemoryConsumer::new("rows of a change").register(context.task().memory_pool());
-    let mut batches = vec![RecordBatch::new_empty(Arc::clone(&numbered))];
-    for batch in rows.try_collect::<Vec<_>>().await? {
-        reservation.try_grow(batch_bytes(&batch))?;
-        batches.push(RecordBatch::try_new(Arc::clone(&numbered), batch.columns().to_vec())?);
-    }
     let mut tables = context.tables.clone();
-    tables.insert(ROWS, batches)?;
+    tables.insert(ROWS, parts::numbered(&schema, rows.try_collect().await?, reservation)?)?;
     let items: Vec<String> =
         schema.fields().iter().enumerate().map(|(at, field)| format!("c{at} AS {}", quoted(field.name()))).collect();
-    Ok((tables, Box::new(query_of(&format!("SELECT {} FROM {ROWS}", items.join(", ")))?)))
+    Ok((tables, query_of(&format!("SELECT {} FROM {ROWS}", items.join(", ")))?))
 }

@@ -54,7 +54,7 @@ use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::Statement as Sql;
+use datafusion::sql::sqlparser::ast::{Query, Statement as Sql};
 use futures::StreamExt;
 use std::sync::Arc;
 
@@ -96,8 +96,8 @@ async fn run_one(context: &StatementContext, statement: Statement, parameters: O
         Statement::Summarize(own) => return summarize::run(context, *own, parameters).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
-    if changing_source::source(&mut statement).is_some() {
-        return changing_source::run(context, statement, parameters).await;
+    if let Some(query) = changing_source::source(&mut statement).map(|query| Query::clone(query)) {
+        return changing_source::run(context, statement, query, parameters).await;
     }
     match statement {
         DataFusionStatement::Statement(statement) => run_sql(context, *statement, parameters).await,

@@ -1,6 +1,6 @@
 //! `SELECT … FOR UPDATE | SHARE`: there is one lock, the turn to write. Who has it keeps all records as they are.
 
-use crate::sql::names::{fold, unsupported};
+use crate::sql::names::{fold, last_part, unsupported};
 use crate::sql::parse::Statement;
 use crate::sql::session::SessionStatement;
 use crate::sql::walk::{SyntaxTree, Visit};
@@ -125,9 +125,7 @@ fn has(from: &TableWithJoins, wanted: &str) -> bool {
         TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
             fold(&alias.name) == wanted
         }
-        TableFactor::Table { name, alias: None, .. } => {
-            name.0.last().and_then(|part| part.as_ident()).is_some_and(|own| fold(own) == wanted)
-        }
+        TableFactor::Table { name, alias: None, .. } => last_part(name).is_some_and(|own| fold(own) == wanted),
         TableFactor::NestedJoin { table_with_joins, alias: None } => has(table_with_joins, wanted),
         _ => false,
     })

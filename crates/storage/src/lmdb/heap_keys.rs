@@ -1,12 +1,13 @@
 //! Keys of the database `heap`: table, attribute, number, all big-endian, so that a table's values lie together and DSM's
 //! key order is its tree of record ids.
 
+/// In the place of an attribute: the pages of NSM and PAX, by number.
+pub(crate) use crate::pages::page::PAGES;
+
 use crate::TableId;
 
 /// The number that the free space of the chunks of a table's pages goes by.
 pub(crate) const CHUNKS: u64 = u64::MAX;
-/// In the place of an attribute: the pages of NSM and PAX, by number.
-pub(crate) const PAGES: u32 = 0;
 /// In the place of an attribute: the map of free space, by chunk.
 pub(crate) const SPACE: u32 = u32::MAX - 1;
 /// In the map of free space, in the place of what is free: there is no page of that number.

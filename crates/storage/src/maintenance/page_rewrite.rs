@@ -55,8 +55,8 @@ impl Store {
         Ok(current.rows())
     }
 
-    /// Writes the pages of a heap table anew when more than a quarter of their bytes is free, or some were made for other columns. Returns the records written. Their ids
-    /// change, and so do the entries of indexes.
+    /// Writes the pages of a heap table anew when more than a quarter of their bytes is free, or some were made for other columns.
+    /// Returns the records written. Their ids change, and so do the entries of indexes.
     pub(crate) fn compact_pages(self: &Arc<Self>, table: &TableName, options: &WriteOptions) -> Result<u64> {
         let _turn = self.turn(options)?;
         let (environment, snapshot) = (self.environment()?, self.pinned()?);

@@ -39,7 +39,8 @@ pub struct PageShapes {
 }
 
 impl PageShape {
-    fn of(number: u32, definition: &TableDefinition) -> Self {
+    /// That of a table's columns.
+    pub(crate) fn of(number: u32, definition: &TableDefinition) -> Self {
         let columns = definition.columns.iter().map(|column| ShapeColumn {
             id: column.id,
             name: column.name.clone(),
@@ -49,7 +50,8 @@ impl PageShape {
         Self { number, columns: columns.collect() }
     }
 
-    fn is_of(&self, definition: &TableDefinition) -> bool {
+    /// Whether pages of this shape have a table's columns.
+    pub(crate) fn is_of(&self, definition: &TableDefinition) -> bool {
         self.columns.len() == definition.columns.len()
             && self.columns.iter().zip(&definition.columns).all(|(a, b)| (a.id, a.nullable) == (b.id, b.nullable))
     }

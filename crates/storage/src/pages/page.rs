@@ -1,8 +1,7 @@
 //! A page of either kind: what the table does with it, whatever its layout.
 
 use crate::model::heap_options::HeapLayout;
-use crate::pages::attribute::OwnedField;
-use crate::pages::attribute::{Field, PageSchema};
+use crate::pages::attribute::{Field, OwnedField, PageSchema};
 use crate::pages::field_column::FieldColumn;
 use crate::pages::head::{HEAD, Head, u16_at, u32_at};
 use crate::pages::nsm::NsmPage;
@@ -103,7 +102,7 @@ impl<B: Deref<Target = [u8]>> Page<B> {
 }
 
 /// The attribute of the keys of NSM and PAX pages.
-const PAGES: u32 = 0;
+pub(crate) const PAGES: u32 = 0;
 
 impl Page<Vec<u8>> {
     /// Adds a record; `None` when the page has no room for it: one that was made for other columns has none for any.

@@ -3,8 +3,7 @@
 //! which value stands for it.
 
 use crate::model::page_shape::PageShapes;
-use crate::pages::attribute::OwnedField;
-use crate::pages::attribute::{Attribute, AttributeSource, PageSchema};
+use crate::pages::attribute::{Attribute, AttributeSource, OwnedField, PageSchema};
 use crate::pages::head::{Head, shape_of};
 use crate::{ColumnDefinition, Datum, Error, Result, TableDefinition};
 use std::sync::Arc;

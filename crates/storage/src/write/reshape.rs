@@ -6,8 +6,8 @@ use crate::lmdb::heap_record::{HeapRecord, RecordId};
 use crate::lmdb::index_entries::entry_head;
 use crate::lmdb::records::TableRecord;
 use crate::model::heap_options::HeapLayout;
-use crate::pages::attribute::Attribute;
-use crate::pages::attribute::OwnedField;
+use crate::model::page_shape::PageShape;
+use crate::pages::attribute::{Attribute, OwnedField};
 use crate::pages::bounds::ColumnBounds;
 use crate::write::heap_tables::new_record;
 use crate::write::transaction::Transaction;
@@ -35,7 +35,7 @@ impl Transaction<'_> {
         for index in before.indexes.iter().filter(|own| after.indexes.iter().all(|kept| kept.number != own.number)) {
             self.remove_entries(record.prefix(), index.number)?;
         }
-        if has_columns_of(&before, after) {
+        if PageShape::of(heap.shapes.current, &before).is_of(after) {
             return Ok(Vec::new());
         }
         new_record(after, heap.options)?;
@@ -138,12 +138,6 @@ impl Transaction<'_> {
         let removed = environment.values(Name::Indexes)?.delete_range(&mut self.transaction, &range);
         removed.map(drop).map_err(environment.failed("writing"))
     }
-}
-
-/// Whether two definitions have the same columns as pages have them.
-fn has_columns_of(before: &TableDefinition, after: &TableDefinition) -> bool {
-    before.columns.len() == after.columns.len()
-        && before.columns.iter().zip(&after.columns).all(|(a, b)| (a.id, a.nullable) == (b.id, b.nullable))
 }
 
 /// Refuses a key that no index of the table is for: it takes one over all records.

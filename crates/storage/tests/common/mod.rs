@@ -3,6 +3,7 @@
 
 #[path = "../../../../tests/support/child.rs"]
 pub mod child;
+pub mod random;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;

@@ -231,7 +231,7 @@ fn definitions() -> Vec<CatalogFunction> {
     all
 }
 
-/// What COMMENT ON says. Nothing that databases share has a comment.
+/// The functions that give comments. Nothing that databases share has one.
 fn comments() -> Vec<CatalogFunction> {
     vec![
         CatalogFunction::new("obj_description", 1..=2, Gives::Text, |own, names| {

@@ -24,7 +24,8 @@ pub(super) fn constraints<'a>(relation: &Relation, definition: &'a TableDefiniti
         oid: numbered_oid(
             relation.schema == TEMPORARY,
             definition.numbers.constraints.get(name).copied(),
-            ("constraint", &format!("{}.{name}", relation.oid)),
+            "constraint",
+            &format!("{}.{name}", relation.oid),
         ),
         name,
         kind,

@@ -8,8 +8,7 @@ use crate::session::pg_catalog::relations::{
 };
 use crate::session::pg_catalog::rows::{Cell, Rows, columns_of};
 use crate::session::system_tables;
-use arrow::datatypes::DataType;
-use gingham_storage::{ColumnDefinition, ColumnId, Generation, TableDefinition};
+use gingham_storage::{ColumnDefinition, ColumnId, Generation, LogicalType, TableDefinition};
 
 /// The access method of tables, and that of indexes.
 pub(super) const HEAP: i64 = 2;
@@ -184,19 +183,11 @@ pub(super) async fn attributes(seen: &Seen, relations: &ListedRelations, rows: &
 async fn provided(seen: &Seen, relation: &Relation, rows: &mut Rows) {
     let schema = Some(relation.schema.as_str()).filter(|schema| *schema != TEMPORARY);
     let Some(provider) = seen.provider(schema, &relation.name).await else { return };
-    let relation_kind = relation.kind;
+    let is_view = relation.kind == RelationKind::View;
     for (number, field) in (1..).zip(provider.schema().fields()) {
         let (relation, name, oid) = (relation.oid, field.name().as_str(), of_arrow(field.data_type()));
-        let modifier = match field.data_type() {
-            DataType::Decimal128(precision, scale) => (i64::from(*precision) << 16 | i64::from(*scale)) + 4,
-            _ => -1,
-        };
-        plain(
-            rows,
-            (relation, number, name),
-            (oid, modifier),
-            relation_kind == RelationKind::View || field.is_nullable(),
-        );
+        let modifier = LogicalType::from_arrow(name, field.data_type()).map_or(-1, |own| of_column(&own).1);
+        plain(rows, (relation, number, name), (oid, modifier), is_view || field.is_nullable());
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) struct ListedRelations {
     pub(super) all: Vec<(Relation, RelationSource)>,
     /// The schemas with their numbers.
     pub(super) schemas: Vec<(String, i64)>,
-    /// What is said of schemas and views.
+    /// Numbers and comments of schemas and views.
     pub(super) labels: Vec<Arc<Labels>>,
 }
 
@@ -109,7 +109,7 @@ impl ListedRelations {
         let shown = |schema: &str| if is_temporary { TEMPORARY.to_owned() } else { schema.to_owned() };
         for (name, definition) in snapshot.definitions().filter(|(name, _)| wanted(&name.schema)) {
             let relation = Relation {
-                oid: numbered_oid(is_temporary, Some(definition.id), ("table", &name.table)),
+                oid: numbered_oid(is_temporary, Some(definition.id), "table", &name.table),
                 schema: shown(&name.schema),
                 name: name.table.clone(),
                 kind: RelationKind::Table,
@@ -124,7 +124,8 @@ impl ListedRelations {
                     oid: numbered_oid(
                         is_temporary,
                         definition.numbers.indexes.get(&index.name).copied(),
-                        ("index", &format!("{}.{}", index.table, index.name)),
+                        "index",
+                        &format!("{}.{}", index.table, index.name),
                     ),
                     schema: schema.clone(),
                     name: index.name.clone(),
@@ -139,7 +140,8 @@ impl ListedRelations {
                 oid: numbered_oid(
                     is_temporary,
                     snapshot.labels.views.get(name).map(|label| label.number),
-                    ("view", &format!("{}.{}", name.schema, name.table)),
+                    "view",
+                    &format!("{}.{}", name.schema, name.table),
                 ),
                 schema: shown(&name.schema),
                 name: name.table.clone(),
@@ -150,7 +152,7 @@ impl ListedRelations {
         }
         for (name, record) in snapshot.sequences.iter().filter(|(name, _)| wanted(&name.schema)) {
             let relation = Relation {
-                oid: numbered_oid(is_temporary, Some(record.definition.number), ("sequence", &name.table)),
+                oid: numbered_oid(is_temporary, Some(record.definition.number), "sequence", &name.table),
                 schema: shown(&name.schema),
                 name: name.table.clone(),
                 kind: RelationKind::Sequence,

@@ -3,11 +3,12 @@
 use crate::session::{Severity, StatementContext};
 use crate::sql::names::fold;
 use crate::sql::walk::{SyntaxTree, Visit};
+use crate::statements::ddl::view_names::named;
 use crate::statements::query_of_view;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{Query, TableFactor};
 use gingham_storage::snapshot::Snapshot;
-use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableDefinition, TableName};
+use gingham_storage::{SqlState, TableDefinition, TableName};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -36,13 +37,7 @@ impl Visit for DependencyNames {
     }
 
     fn table_factor(&mut self, table: &mut TableFactor) -> Result<()> {
-        let TableFactor::Table { name, args: None, .. } = table else { return Ok(()) };
-        let mut parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident().map(fold)).collect();
-        let Some(table) = parts.pop() else { return Ok(()) };
-        let schema = parts.pop();
-        if schema.is_some() || !self.with.contains(&table) {
-            self.tables.insert(TableName { schema: schema.unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()), table });
-        }
+        self.tables.extend(named(table, &self.with));
         Ok(())
     }
 }

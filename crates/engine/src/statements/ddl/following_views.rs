@@ -3,13 +3,15 @@
 //! before the column is dropped.
 
 use crate::Result;
+use crate::bind::constraint;
 use crate::sql::clauses::as_written;
-use crate::sql::names::fold;
+use crate::sql::names::{fold, last_part};
 use crate::sql::parse::query_of_view;
 use crate::sql::walk::{SyntaxTree, Visit};
+use crate::statements::ddl::view_names::{defined_by_with, named};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, TableAlias, TableAliasColumnDef, TableFactor,
+    Expr, Ident, JoinConstraint, ObjectName, ObjectNamePart, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    TableAlias, TableAliasColumnDef, TableFactor,
 };
 use gingham_storage::model::ViewDefinition;
 use gingham_storage::snapshot::Snapshot;
@@ -85,11 +87,8 @@ fn changed(snapshot: &Snapshot, change: &ChangeMember<'_>) -> Vec<ViewDefinition
     for view in snapshot.views.values() {
         // One that can't be read any more names nothing.
         let Ok(mut query) = query_of_view(&view.query) else { continue };
-        let mut with = DefinedNames::default();
-        if query.walk(&mut with).is_err() {
-            continue;
-        }
-        let mut members = ChangedMembers { with: &with.0, change, full: Vec::new(), found: false };
+        let Ok(with) = defined_by_with(&mut query) else { continue };
+        let mut members = ChangedMembers { with: &with, change, full: Vec::new(), found: false };
         if query.walk(&mut members).is_err() || !members.found {
             continue;
         }
@@ -99,28 +98,6 @@ fn changed(snapshot: &Snapshot, change: &ChangeMember<'_>) -> Vec<ViewDefinition
         }
     }
     all
-}
-
-/// The names that a WITH defines, anywhere.
-#[derive(Default)]
-struct DefinedNames(BTreeSet<String>);
-
-impl Visit for DefinedNames {
-    fn query(&mut self, query: &mut Query) -> Result<()> {
-        let own = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.0.extend(own.map(|cte| fold(&cte.alias.name)));
-        Ok(())
-    }
-}
-
-/// The relation that a member of FROM names; `None` for one of a WITH, a function, a query.
-fn named(table: &TableFactor, with: &BTreeSet<String>) -> Option<TableName> {
-    let TableFactor::Table { name, args: None, .. } = table else { return None };
-    let mut parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident().map(fold)).collect();
-    let table = parts.pop()?;
-    let schema = parts.pop();
-    let is_kept = schema.is_some() || !with.contains(&table);
-    is_kept.then(|| TableName { schema: schema.unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()), table })
 }
 
 struct ChangedMembers<'c> {
@@ -183,11 +160,8 @@ impl Visit for BareQualifiers<'_> {
 pub(crate) fn naming_column(snapshot: &Snapshot, table: &TableDefinition, column: u32) -> Vec<TableName> {
     let names = |view: &ViewDefinition| {
         let Ok(mut query) = query_of_view(&view.query) else { return false };
-        let mut with = DefinedNames::default();
-        if query.walk(&mut with).is_err() {
-            return false;
-        }
-        let mut own = TableMembers { with: &with.0, table, column, members: Vec::new() };
+        let Ok(with) = defined_by_with(&mut query) else { return false };
+        let mut own = TableMembers { with: &with, table, column, members: Vec::new() };
         if query.walk(&mut own).is_err() || own.members.is_empty() {
             return false;
         }
@@ -246,7 +220,7 @@ impl Visit for ColumnUses<'_> {
                     let factors = std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation));
                     factors.into_iter().any(|factor| match factor {
                         TableFactor::Table { name, alias, .. } => {
-                            let own = || name.0.last().and_then(|part| part.as_ident().map(fold)).unwrap_or_default();
+                            let own = || last_part(name).map(fold).unwrap_or_default();
                             self.is_member(&alias.as_ref().map_or_else(own, |alias| fold(&alias.name)))
                         }
                         TableFactor::NestedJoin { .. } => true,
@@ -254,27 +228,16 @@ impl Visit for ColumnUses<'_> {
                     })
                 }),
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
-                    let last = name.0.last().and_then(|part| part.as_ident().map(fold));
-                    last.is_some_and(|name| self.is_member(&name))
+                    last_part(name).is_some_and(|name| self.is_member(&fold(name)))
                 }
                 _ => false,
             };
         }
         for join in select.from.iter().flat_map(|from| &from.joins) {
-            let (JoinOperator::Join(constraint)
-            | JoinOperator::Inner(constraint)
-            | JoinOperator::Left(constraint)
-            | JoinOperator::LeftOuter(constraint)
-            | JoinOperator::Right(constraint)
-            | JoinOperator::RightOuter(constraint)
-            | JoinOperator::FullOuter(constraint)) = &join.join_operator
-            else {
-                continue;
-            };
+            let Some(constraint) = constraint(&join.join_operator) else { continue };
             self.found |= match constraint {
                 JoinConstraint::Using(names) => {
-                    let last = names.iter().filter_map(|name| name.0.last().and_then(|part| part.as_ident().map(fold)));
-                    last.into_iter().any(|name| self.is_column(&name))
+                    names.iter().filter_map(last_part).any(|name| self.is_column(&fold(name)))
                 }
                 JoinConstraint::Natural => true,
                 JoinConstraint::On(_) | JoinConstraint::None => false,

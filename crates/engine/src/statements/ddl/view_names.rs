@@ -6,7 +6,7 @@ use crate::sql::names::fold;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::table_reference;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, TableFactor};
-use gingham_storage::DEFAULT_SCHEMA;
+use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::collections::BTreeSet;
 
 /// Gives names without a schema that of what they mean to the statement.
@@ -14,12 +14,27 @@ pub(super) fn qualify(context: &StatementContext, query: &mut Query) -> Result<(
     if !context.session.has_search_path() {
         return Ok(());
     }
-    let mut defined = DefinedByWith::default();
-    query.walk(&mut defined)?;
-    query.walk(&mut Qualified { context, defined: defined.0 })
+    let defined = defined_by_with(query)?;
+    query.walk(&mut Qualified { context, defined })
 }
 
-/// The names that a WITH defines, anywhere.
+/// The names that a WITH defines, anywhere in a query.
+pub(super) fn defined_by_with(query: &mut Query) -> Result<BTreeSet<String>> {
+    let mut defined = DefinedByWith::default();
+    query.walk(&mut defined)?;
+    Ok(defined.0)
+}
+
+/// The relation that a member of FROM names; `None` for a query of a WITH, a function, a query in brackets.
+pub(super) fn named(table: &TableFactor, with: &BTreeSet<String>) -> Option<TableName> {
+    let TableFactor::Table { name, args: None, .. } = table else { return None };
+    let mut parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident().map(fold)).collect();
+    let table = parts.pop()?;
+    let schema = parts.pop();
+    let is_kept = schema.is_some() || !with.contains(&table);
+    is_kept.then(|| TableName { schema: schema.unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()), table })
+}
+
 #[derive(Default)]
 struct DefinedByWith(BTreeSet<String>);
 

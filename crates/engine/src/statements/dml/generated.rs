@@ -1,11 +1,11 @@
 //! Columns whose values are generated: INSERT and UPDATE may give them DEFAULT alone, and the values of an identity column that is
 //! GENERATED ALWAYS where the statement says OVERRIDING SYSTEM VALUE.
 
-use crate::sql::parse::query_of;
+use crate::sql::derived::over;
 use crate::sql::writes::Overriding;
 use crate::statements::dml::values::is_default;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, TableFactor};
+use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr};
 use gingham_storage::{ColumnDefinition, Generation, SqlState, TableDefinition};
 
 /// Whether no value may be given to a column.
@@ -84,14 +84,7 @@ fn leave_out(source: &mut Query, width: usize, left_out: &[usize]) -> Result<()>
     let name = |at: usize| format!("\"given{at}\"");
     let kept: Vec<String> = (0..width).filter(|at| !left_out.contains(at)).map(name).collect();
     let all: Vec<String> = (0..width).map(name).collect();
-    let text = format!("SELECT {} FROM (SELECT 1) AS \"given\" ({})", kept.join(", "), all.join(", "));
-    let mut outer = query_of(&text)?;
-    if let SetExpr::Select(select) = outer.body.as_mut()
-        && let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|from| &mut from.relation)
-    {
-        std::mem::swap(subquery.as_mut(), source);
-        *source = outer;
-    }
+    *source = over(&kept, &all, source.clone())?;
     Ok(())
 }
 

@@ -7,8 +7,7 @@ use crate::lmdb::heap_record;
 use crate::lmdb::heap_record::{HeapRecord, RecordId, free_bytes, place_of, record_id};
 use crate::model::heap_options::HeapLayout;
 use crate::model::view::ColumnView;
-use crate::pages::attribute::OwnedField;
-use crate::pages::attribute::{Field, OverflowReference, PageSchema};
+use crate::pages::attribute::{Field, OverflowReference, OwnedField, PageSchema};
 use crate::pages::columns::gathered;
 use crate::pages::head::Head;
 use crate::pages::page::Page;
@@ -259,7 +258,7 @@ impl HeapReader {
     }
 
     /// Checks the minipages of these attributes of the table in a PAX page.
-    fn verify(
+    pub(super) fn verify(
         &self,
         page: &Page<Buffer>,
         checked: &Checked,

@@ -18,7 +18,7 @@ use crate::pages::parts::PagePart;
 use crate::segment::ZoneMap;
 use crate::snapshot::heap::pairs::slot_of;
 use crate::snapshot::heap::reader::{HeapReader, place};
-use crate::snapshot::heap::verified::{Zones, once};
+use crate::snapshot::heap::verified::Zones;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, LogicalType, Predicate, Result};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -275,17 +275,13 @@ impl PageZones {
         }
         let at = reader.schema().attributes().iter().position(|own| own.column == column);
         let at = at.ok_or_else(|| Error::Internal(format!("the pages of the table have no column {column}")))?;
-        let whole = &page;
-        match whole {
-            Page::Nsm(page) => {
-                let live = (0..page.slots()).filter(|slot| page.is_live(*slot));
-                live.map(|slot| whole.field(slot, at)).try_for_each(|field| gather.push(field))
+        match &page {
+            Page::Nsm(nsm) => {
+                let live = (0..nsm.slots()).filter(|slot| nsm.is_live(*slot));
+                live.map(|slot| page.field(slot, at)).try_for_each(|field| gather.push(field))
             }
-            Page::Pax(pax) => {
-                if let Some(minipage) = pax.schema.place_of(at) {
-                    let place = || place(reader.environment(), reader.schema(), PAGES, number);
-                    once(checked.minipage(minipage), || pax.verify(minipage, &place))?;
-                }
+            Page::Pax(_) => {
+                reader.verify(&page, &checked, number, [at].into_iter())?;
                 let own = &reader.schema().attributes()[at];
                 let view = page.column_view(own, at, &|reference| reader.fetch(reference))?;
                 gather.extend(&view, page.live_rows().as_deref())

@@ -5,8 +5,7 @@
 use crate::lmdb::environment::Name;
 use crate::lmdb::heap_keys::{key, parse};
 use crate::lmdb::heap_record::RecordId;
-use crate::pages::attribute::Field;
-use crate::pages::attribute::OwnedField;
+use crate::pages::attribute::{Field, OwnedField};
 use crate::pages::head::HEAD;
 use crate::pages::nsm::NsmPage;
 use crate::pages::page::{Page, Update};

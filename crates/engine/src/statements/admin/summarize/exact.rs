@@ -1,8 +1,7 @@
 //! What SUMMARIZE tells exactly, by a query in SQL: rows, values that are not NULL, extremes, means and deviations.
 
 use crate::session::StatementContext;
-use crate::sql::parse::query_of;
-use crate::sql::summarize::reading;
+use crate::sql::derived::over;
 use crate::statements::admin::summarize::range::Range;
 use crate::statements::admin::summarize::row::only_row;
 use crate::{Error, Result};
@@ -10,7 +9,7 @@ use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, Schema};
 use datafusion::common::ParamValues;
-use datafusion::sql::sqlparser::ast::{Query, SetExpr, TableFactor};
+use datafusion::sql::sqlparser::ast::Query;
 use gingham_storage::encoding::integers_of_array;
 use gingham_storage::{LogicalType, SqlState};
 
@@ -140,7 +139,8 @@ async fn compute(
             call(*figure, &name(*column), type_of_column, in_floats && decimals(*column))
         });
         let items: Vec<String> = std::iter::once("count(*)".to_owned()).chain(items).collect();
-        let outer = over(&items, query, schema.fields().len())?;
+        let names: Vec<String> = (0..schema.fields().len()).map(name).collect();
+        let outer = over(&items, &names, query.clone())?;
         let bound = context.bind(outer, parameters.clone()).await?;
         match only_row(context, bound.plan).await {
             Err(error) if !in_floats && has_decimal_mean && is_too_wide(&error) => in_floats = true,
@@ -173,21 +173,6 @@ fn call(figure: ExactFigure, column: &str, data_type: &DataType, in_floats: bool
         ExactFigure::LeastFinite => format!("min({column}) {}", finite()),
         ExactFigure::GreatestFinite => format!("max({column}) {}", finite()),
     }
-}
-
-/// `SELECT items FROM (query) AS s (c0, c1, …)`: columns of the query may have any names, and several the same.
-fn over(items: &[String], query: &Query, columns: usize) -> Result<Query> {
-    let names: Vec<String> = (0..columns).map(name).collect();
-    let text = format!("SELECT {} FROM (SELECT 1) AS s ({})", items.join(", "), names.join(", "));
-    let outer = query_of(&text)?;
-    let relation = match &*outer.body {
-        SetExpr::Select(select) => select.from.first().map(|from| from.relation.clone()),
-        _ => None,
-    };
-    let Some(TableFactor::Derived { lateral, alias, sample, .. }) = relation else {
-        return Err(Error::Internal("a FROM has a subquery".into()));
-    };
-    reading(outer, TableFactor::Derived { lateral, subquery: Box::new(query.clone()), alias, sample })
 }
 
 /// A count of an array of one.

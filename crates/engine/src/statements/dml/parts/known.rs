@@ -149,16 +149,7 @@ impl<'c> KnownQueries<'c> {
 
     /// Puts rows of a schema in the place of the query at a place: perhaps none.
     pub(crate) fn put_rows(&mut self, place: usize, schema: &SchemaRef, rows: Vec<RecordBatch>) -> Result<()> {
-        // Several columns may have one name.
-        let numbered =
-            |(at, field): (usize, &Arc<Field>)| Arc::new(field.as_ref().clone().with_name(format!("column {at}")));
-        let own: SchemaRef =
-            Arc::new(Schema::new(schema.fields().iter().enumerate().map(numbered).collect::<Vec<_>>()));
-        let mut batches = vec![RecordBatch::new_empty(Arc::clone(&own))];
-        for batch in rows {
-            self.reservation.try_grow(batch_bytes(&batch))?;
-            batches.push(RecordBatch::try_new(Arc::clone(&own), batch.columns().to_vec())?);
-        }
+        let batches = numbered(schema, rows, &self.reservation)?;
         let name = format!("\"rows of query {place}\"");
         self.tables.insert(&name, batches)?;
         let cte = &mut self.with.cte_tables[place];
@@ -170,6 +161,22 @@ impl<'c> KnownQueries<'c> {
         }
         Ok(())
     }
+}
+
+/// Rows with columns `c0`, `c1`, …, since several may have one name, behind a batch without any; `reservation` grows by what they take.
+pub(crate) fn numbered(
+    schema: &SchemaRef,
+    rows: Vec<RecordBatch>,
+    reservation: &MemoryReservation,
+) -> Result<Vec<RecordBatch>> {
+    let numbered = |(at, field): (usize, &Arc<Field>)| Arc::new(field.as_ref().clone().with_name(format!("c{at}")));
+    let own: SchemaRef = Arc::new(Schema::new(schema.fields().iter().enumerate().map(numbered).collect::<Vec<_>>()));
+    let mut batches = vec![RecordBatch::new_empty(Arc::clone(&own))];
+    for batch in rows {
+        reservation.try_grow(batch_bytes(&batch))?;
+        batches.push(RecordBatch::try_new(Arc::clone(&own), batch.columns().to_vec())?);
+    }
+    Ok(batches)
 }
 
 /// Whether a query gives rows.

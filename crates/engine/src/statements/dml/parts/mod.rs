@@ -11,7 +11,7 @@
 
 mod known;
 
-pub(crate) use known::KnownQueries;
+pub(crate) use known::{KnownQueries, numbered};
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored::{apart, has_changes, refuse_ignored};
