@@ -3,9 +3,10 @@
 
 use crate::Result;
 use crate::session::Session;
-use crate::session::object_tables;
+use crate::session::{object_tables, session_tables};
 use crate::table::scalar;
-use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray};
+use crate::temporal::zones::ZONE;
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
 use gingham_storage::encoding::Encoding;
@@ -26,6 +27,7 @@ pub(crate) const NAMES: &[&str] = &[
     "gingham_indexes",
     "gingham_sequences",
     "gingham_comments",
+    "gingham_sessions",
     "gingham_transactions",
     "gingham_fallbacks",
     "gingham_workload",
@@ -58,6 +60,7 @@ pub(crate) fn table(
         "gingham_tables" => tables(&all, &session.engine.store)?,
         "gingham_columns" => columns(&all)?,
         "gingham_segments" => segments(&all)?,
+        "gingham_sessions" => session_tables::sessions(session)?,
         "gingham_transactions" => transactions(session)?,
         "gingham_indexes" => indexes(&all)?,
         "gingham_sequences" => object_tables::sequences(session, &both.clone().collect::<Vec<_>>())?,
@@ -154,6 +157,12 @@ impl SystemColumns {
 
     pub(crate) fn flag(&mut self, name: &'static str, values: impl Iterator<Item = Option<bool>>) {
         self.0.push((name, Arc::new(values.collect::<BooleanArray>()), true));
+    }
+
+    /// Moments in microseconds since 1970.
+    pub(crate) fn moment(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
+        let values = values.collect::<TimestampMicrosecondArray>().with_timezone(ZONE);
+        self.0.push((name, Arc::new(values), true));
     }
 
     pub(crate) fn batch(self) -> Result<RecordBatch> {
