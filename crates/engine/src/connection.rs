@@ -126,7 +126,7 @@ impl Connection {
     /// ```
     pub fn execute(&self, sql: &str) -> Result<u64> {
         let mut records = 0;
-        let whole: Arc<str> = sql.into();
+        let whole = launch::shown(sql);
         let mut texts = if self.session.records() { split::split_statements(sql) } else { Vec::new() }.into_iter();
         for statement in statements::parse(sql)? {
             let recording = self.session.recording(|| texts.next());

@@ -18,6 +18,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Bytes of a statement that others see, and so many as one may have whose plan is kept.
+const SHOWN_BYTES: usize = 16 << 10;
+
 /// Who runs a statement, by which handle, and with which tables of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
@@ -81,6 +84,12 @@ pub(super) fn wait_for<R: Send + 'static>(
     wait(task).unwrap_or_else(|error| Err(Error::of_task(error)))
 }
 
+/// A text as others see it: of a long one the beginning, since it is a copy.
+pub(super) fn shown(sql: &str) -> Arc<str> {
+    let end = (0..=sql.len().min(SHOWN_BYTES)).rev().find(|at| sql.is_char_boundary(*at));
+    sql[..end.unwrap_or(0)].into()
+}
+
 /// Starts the one statement of a text, by a plan that was kept when there is one.
 pub(super) fn text(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
     guarded(|| {
@@ -92,7 +101,7 @@ pub(super) fn text(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<
 
 fn unrecorded(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
     let watch = Stopwatch::start();
-    let text: Arc<str> = sql.into();
+    let text = shown(sql);
     let entered = session.running.enter(caller.cancel.clone(), Arc::clone(&text))?;
     if let Some(kept) = CachedPlan::find(session, &caller.tables, sql)? {
         return Ok(start_kept(session, watch, (caller.cancel, entered), kept)?.called("SELECT"));
@@ -100,7 +109,8 @@ fn unrecorded(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Start
     let begun = Instant::now();
     let statement = statements::parse_single(sql)?;
     watch.note(|times| times.parse = begun.elapsed());
-    let text = is_query(&statement).then_some(text);
+    // Of a longer one no plan is kept.
+    let text = (is_query(&statement) && text.len() == sql.len()).then_some(text);
     launch(session, Cow::Owned(statement), None, watch, (caller, entered), text)
 }
 
@@ -173,11 +183,22 @@ fn at_once(
     }
     if caller.waits
         && session.with_settings(|settings| settings.statement_timeout.is_none())
-        && let Some(records) = point::change_now(session, &caller.tables, statement, parameters, &caller.cancel)?
+        && let Some(records) = change_now(session, statement, parameters, caller)?
     {
         return Ok(AtOnce::Done(finished_change(watch, records)));
     }
     Ok(AtOnce::NotSo(watch))
+}
+
+/// Changes one record at once, where the statement does so.
+fn change_now(
+    session: &Session,
+    statement: &Statement,
+    parameters: Option<&ParamValues>,
+    caller: &Caller,
+) -> Result<Option<u64>> {
+    point::change_now(session, &caller.tables, statement, parameters, &caller.cancel)
+        .map_err(|error| caller.cancel.why(error))
 }
 
 fn is_query(statement: &Statement) -> bool {

@@ -140,6 +140,11 @@ impl CancelToken {
         self.reason.get().cloned().unwrap_or(Error::Cancelled)
     }
 
+    /// An error of the statement, where what has asked whether it is cancelled does not know why.
+    pub(crate) fn why(&self, error: Error) -> Error {
+        if matches!(error, Error::Cancelled) { self.error() } else { error }
+    }
+
     fn leave_running(&self, next: CancelState) {
         self.state.send_if_modified(|state| {
             let running = *state == CancelState::Running;

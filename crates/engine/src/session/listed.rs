@@ -2,7 +2,7 @@
 
 use crate::postgres::{CatalogUser, OWNER, Role, USER, user_oid};
 use crate::session::engine::Engine;
-use crate::session::registry::{ListedSession, SessionInfo, SessionState};
+use crate::session::registry::{HIDDEN, ListedSession, SessionInfo, SessionState};
 use crate::session::shared::Session;
 use crate::session::transaction::TransactionStatus;
 use crate::{Error, Result};
@@ -10,8 +10,6 @@ use gingham_storage::SqlState;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What stands in the place of a statement that is not to be seen.
-const HIDDEN: &str = "<insufficient privilege>";
 /// How long a wait for the end of a session goes on before it looks again.
 const NAP: Duration = Duration::from_millis(10);
 

@@ -7,6 +7,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
 
+/// What stands in the place of a statement that is not to be seen.
+pub(crate) const HIDDEN: &str = "<insufficient privilege>";
+
 /// What a session does.
 ///
 /// ```

@@ -189,10 +189,10 @@ fn start_with(
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(cancel.error()),
-                result = drive(work, &watch, &mut head_sender, &sender) => result,
+                result = drive(work, &cancel, &watch, &mut head_sender, &sender) => result,
             }
         }));
-        let result = joined(driven.catch_unwind().await);
+        let result = joined(driven.catch_unwind().await).map_err(|error| cancel.why(error));
         // The plan goes with it.
         drop(guard);
         session.notices.flush();
@@ -233,6 +233,7 @@ async fn within(limit: Option<Duration>, cancel: &CancelToken, work: impl Future
 
 async fn drive(
     work: impl Future<Output = Result<StatementOutcome>>,
+    cancel: &CancelToken,
     watch: &Stopwatch,
     head: &mut Option<oneshot::Sender<Result<ResultHead>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,
@@ -263,7 +264,8 @@ async fn drive(
             break;
         }
     }
-    Ok(())
+    // One that has cancelled itself has not looked.
+    cancel.check()
 }
 
 impl Told {

@@ -3,6 +3,7 @@
 
 use crate::Result;
 use crate::session::Session;
+use crate::session::registry::HIDDEN;
 use crate::session::{object_tables, session_tables};
 use crate::table::scalar;
 use crate::temporal::zones::ZONE;
@@ -184,11 +185,13 @@ fn fallbacks(session: &Session) -> Result<RecordBatch> {
 /// The recorded statements by shape, those that took most time first.
 fn workload(session: &Session) -> Result<RecordBatch> {
     let shapes = session.engine.recorder.shapes();
+    // Others have run them.
+    let seen = |text: &str| if session.is_admin() { text.to_owned() } else { HIDDEN.to_owned() };
     let mut columns = SystemColumns::default();
-    columns.text("statement", shapes.iter().map(|(shape, _)| Some(shape.as_str().into())));
+    columns.text("statement", shapes.iter().map(|(shape, _)| Some(seen(shape).into())));
     columns.number("executions", shapes.iter().map(|(_, known)| Some(known.count)));
     columns.number("total_us", shapes.iter().map(|(_, known)| Some(known.nanoseconds / 1000)));
-    columns.text("example", shapes.iter().map(|(_, known)| known.examples.first().map(|text| text.as_str().into())));
+    columns.text("example", shapes.iter().map(|(_, known)| known.examples.first().map(|text| seen(text).into())));
     columns.number("examples", shapes.iter().map(|(_, known)| Some(known.examples.len() as u64)));
     columns.batch()
 }

@@ -155,7 +155,7 @@ fn who_reads_reads_all() {
     let mut bytes = Vec::new();
     let copied = reader.copy_out("COPY t TO STDOUT", &mut bytes, &StatementHandle::new());
     assert_eq!(copied.expect("rows"), 1);
-    assert!(String::from_utf8(bytes).expect("text").starts_with("1"));
+    assert!(String::from_utf8(bytes).expect("text").contains("10"));
 }
 
 #[test]

@@ -168,7 +168,8 @@ fn what_waits_is_stopped_too() {
             .execute("CREATE TABLE t (k INT PRIMARY KEY, v INT) WITH (layout = 'nsm'); INSERT INTO t VALUES (1, 1)")
             .expect("a table");
         writer.execute("BEGIN IMMEDIATE").expect("the turn");
-        for sql in ["INSERT INTO t VALUES (2, 2)", "UPDATE t SET v = v + 1", "SELECT * FROM t FOR UPDATE"] {
+        let point = "UPDATE t SET v = v + 1 WHERE k = 1";
+        for sql in ["INSERT INTO t VALUES (2, 2)", "UPDATE t SET v = v + 1", point, "SELECT * FROM t FOR UPDATE"] {
             let waits = database.connect();
             let running = runs(&database, &waits, sql);
             stop(&database, &waits, ends);
@@ -180,6 +181,11 @@ fn what_waits_is_stopped_too() {
         locks.execute("SELECT pg_advisory_lock(1)").expect("a lock");
         let running = runs(&database, &waits, "SELECT pg_advisory_lock(1)");
         stop(&database, &waits, ends);
+        let error = running.join().expect("no panic").expect_err("it was stopped");
+        assert!(is_stopped(&error, ends), "{error}");
+        let sleeps = database.connect();
+        let running = runs(&database, &sleeps, "SELECT pg_sleep(1000)");
+        stop(&database, &sleeps, ends);
         let error = running.join().expect("no panic").expect_err("it was stopped");
         assert!(is_stopped(&error, ends), "{error}");
         // Rows that wait for their reader.
