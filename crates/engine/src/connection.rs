@@ -29,6 +29,7 @@ mod parsed;
 mod prepared;
 mod registered;
 mod running;
+mod sessions;
 mod tables;
 mod transaction;
 mod with_values;
@@ -127,10 +128,12 @@ impl Connection {
     /// ```
     pub fn execute(&self, sql: &str) -> Result<u64> {
         let mut records = 0;
+        let whole = launch::shown(sql);
         let mut texts = if self.session.records() { split::split_statements(sql) } else { Vec::new() }.into_iter();
         for statement in statements::parse(sql)? {
             let recording = self.session.recording(|| texts.next());
-            let started = launch::statement(&self.session, &statement, None, Caller::waits(&self.tables))?;
+            let started =
+                launch::statement(&self.session, &statement, None, Caller::waits(&self.tables).of_text(&whole))?;
             let result = wait(started.recorded(recording).result())?;
             records = result.rows_affected().unwrap_or(0);
             for batch in result {
@@ -410,7 +413,8 @@ impl Connection {
     pub fn load(&self, files: &[PathBuf], options: &LoadOptions, handle: &StatementHandle) -> Result<LoadReport> {
         let cancel = handle.token().part();
         cancel.check()?;
-        let _running = self.session.running.enter(cancel.clone());
+        self.session.require_admin("loading files")?;
+        let _running = self.session.running.enter(cancel.clone(), format!("COPY {}", options.table).into())?;
         let context = self.session.begin_writing(cancel)?;
         guarded(|| load::load_files(&context, files, options, None))
     }

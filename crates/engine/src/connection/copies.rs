@@ -76,7 +76,8 @@ impl Connection {
 
     /// Runs a COPY with a file of `folder`, which errors do not tell.
     fn run_copy(&self, statement: Statement, folder: &Path, handle: &StatementHandle) -> Result<u64> {
-        let started = launch::statement(self.session(), &statement, None, Caller::waits_by(self.tables(), handle)?)?;
+        let caller = Caller::waits_by(self.tables(), handle)?.with_own_files();
+        let started = launch::statement(self.session(), &statement, None, caller)?;
         let result = wait(started.result()).map_err(|error| match error {
             Error::InvalidInput(mut problem) => {
                 problem.text = problem.text.replace(&format!("{}/", folder.display()), "");
