@@ -6,6 +6,7 @@ use crate::backend::session::Session;
 use crate::backend::transaction::ends_all;
 use crate::backend::{Backend, Out, copy, parameters, rows};
 use crate::errors::{Place, error, of_engine};
+use crate::statement_log::LoggedStatement;
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use futures::{Sink, SinkExt};
@@ -330,6 +331,19 @@ impl Session {
 
     /// Executes a portal, or goes on with it. Whether the client is to send the rows of a COPY.
     async fn execute(&self, out: Out<'_>, portal: &TextPortal, most: usize, is_alone: bool) -> PgWireResult<bool> {
+        let StoredText { parsed, values, .. } = &portal.statement.statement;
+        let logged = self.begin(&parsed.sql, values);
+        let executed = self.execute_logged(out, portal, most, (is_alone, &logged)).await;
+        executed.inspect_err(|error| logged.failed(error))
+    }
+
+    async fn execute_logged(
+        &self,
+        out: Out<'_>,
+        portal: &TextPortal,
+        most: usize,
+        (is_alone, logged): (bool, &LoggedStatement<'_>),
+    ) -> PgWireResult<bool> {
         let StoredText { parsed, values, formats } = &portal.statement.statement;
         let state = portal.state();
         let mut state = state.lock().await;
@@ -348,7 +362,7 @@ impl Session {
                         return Ok(true);
                     }
                     StatementKind::CopyOut => {
-                        copy::send(self, out, &parsed.sql, parsed.place()).await?;
+                        copy::send(self, out, logged, parsed.place()).await?;
                         *state = PortalExecutionState::Finished;
                         self.has_run(&parsed.kind);
                         return Ok(false);
@@ -371,7 +385,7 @@ impl Session {
             self.has_run(&parsed.kind);
             if let Some(tag) = tag {
                 *state = PortalExecutionState::Finished;
-                self.complete(out, tag).await?;
+                self.complete(out, logged, &tag, 0).await?;
                 return Ok(false);
             }
         }
@@ -387,7 +401,7 @@ impl Session {
         } else {
             // Executed again, it gives no rows.
             response.data_rows = Box::pin(futures::stream::empty());
-            self.complete(out, with_rows(&tag, sent)).await?;
+            self.complete(out, logged, &with_rows(&tag, sent), sent).await?;
         }
         Ok(false)
     }
