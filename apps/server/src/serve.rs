@@ -11,7 +11,7 @@ use crate::users::Users;
 use gingham::{Database, DatabaseOptions};
 use std::fs;
 use std::future::pending;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,14 @@ pub(crate) fn serve(options: &Serve) -> Result<(), Failure> {
     let database = open(options)?;
     let log = StatementLog::new(Metrics::new(), options.slow.map(Duration::from_millis));
     let max_connections = options.max_connections;
-    let server = Server::new(ServerParts { database: database.clone(), tls, users, max_connections, log });
+    let server = Server::new(ServerParts {
+        database: database.clone(),
+        name: name_of(&options.database),
+        tls,
+        users,
+        max_connections,
+        log,
+    });
     let runtime =
         Builder::new_multi_thread().thread_name("gingham-server").thread_stack_size(STACK).enable_all().build();
     let runtime = runtime.map_err(|error| Failure(format!("starting threads: {error}")))?;
@@ -61,7 +68,12 @@ pub(crate) fn serve(options: &Serve) -> Result<(), Failure> {
 
 /// Lines on standard error: what happens, and when.
 fn log_from(level: Level) {
-    let made = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_target(false).try_init();
+    let made = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false)
+        .try_init();
     // Another one that is there already does as well.
     drop(made);
 }
@@ -72,6 +84,12 @@ fn open(options: &Serve) -> Result<Database, Failure> {
         ":memory:" => Ok(how.temporary()?),
         path => Ok(how.read_only(options.read_only).open(path)?),
     }
+}
+
+/// The name by which clients know a database.
+fn name_of(database: &str) -> String {
+    let stem = Path::new(database).file_stem().filter(|_| database != ":memory:");
+    stem.map_or_else(|| "gingham".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// The addresses that a text names.

@@ -45,6 +45,7 @@ pub(crate) struct Server {
 /// How a server is made.
 pub(crate) struct ServerParts {
     pub(crate) database: Database,
+    pub(crate) name: String,
     pub(crate) tls: Option<(TlsAcceptor, Vec<u8>)>,
     pub(crate) users: Option<Users>,
     pub(crate) max_connections: usize,
@@ -53,9 +54,7 @@ pub(crate) struct ServerParts {
 
 impl Server {
     pub(crate) fn new(parts: ServerParts) -> Arc<Self> {
-        let ServerParts { database, tls, users, max_connections, log } = parts;
-        let name =
-            database.path().file_stem().map_or_else(|| "gingham".into(), |name| name.to_string_lossy().into_owned());
+        let ServerParts { database, name, tls, users, max_connections, log } = parts;
         let (tls, certificate) = tls.unzip();
         Arc::new(Self {
             database,

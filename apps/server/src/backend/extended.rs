@@ -10,7 +10,7 @@ use crate::statement_log::LoggedStatement;
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use futures::{Sink, SinkExt};
-use gingham::wire::{WireFormat, wire_type};
+use gingham::wire::{WireFormat, field_type, wire_type};
 use gingham::{Connection, Prepared, QueryResult, ScalarValue, StatementKind};
 use pgwire::api::portal::{Portal, PortalExecutionState};
 use pgwire::api::query::{ExtendedQueryHandler, send_ready_for_query};
@@ -168,7 +168,11 @@ impl ExtendedQueryHandler for Backend {
                 client.portal_store().rm_statement(name);
                 self.session()?.statements().remove(name);
             }
-            _ => client.portal_store().rm_portal(name),
+            _ => {
+                client.portal_store().rm_portal(name);
+                let closed = self.session()?.close_cursor(name).await;
+                self.answered(client, closed).await?;
+            }
         }
         client.feed(Answer::CloseComplete(CloseComplete::new())).await?;
         Ok(())
@@ -298,7 +302,11 @@ impl Session {
             return match store.get_portal(name) {
                 Some(Entry::Value(portal)) => Ok(vec![self.describe_portal(&portal).await?]),
                 Some(Entry::Empty) => Ok(vec![Answer::NoData(NoData::new())]),
-                None => Err(error("34000", format!("portal '{}' does not exist", shown(name)))),
+                // A cursor of DECLARE is a portal in PostgreSQL.
+                None => match self.connection.cursor_schema(name) {
+                    Ok(schema) => Ok(vec![rows::description(&schema, &[])]),
+                    Err(_) => Err(error("34000", format!("portal '{}' does not exist", shown(name)))),
+                },
             };
         }
         let (parameters, described) = match store.get_statement(name) {
@@ -315,6 +323,14 @@ impl Session {
             None => return Err(error("26000", format!("prepared statement '{}' does not exist", shown(name)))),
         };
         Ok(vec![Answer::ParameterDescription(ParameterDescription::new(parameters)), described])
+    }
+
+    /// Closes a cursor of DECLARE, which is a portal in PostgreSQL.
+    async fn close_cursor(&self, name: &str) -> PgWireResult<()> {
+        match self.connection.cursor_schema(name) {
+            Ok(_) => self.run_text(&format!("CLOSE \"{}\"", name.replace('"', "\"\""))).await,
+            Err(_) => Ok(()),
+        }
     }
 
     async fn describe_portal(&self, portal: &TextPortal) -> PgWireResult<Answer> {
@@ -419,9 +435,7 @@ fn response(result: QueryResult, formats: &[WireFormat]) -> QueryResponse {
 /// Fails where the rows are not those that the client was told of: a table has changed since.
 fn check_schema(parsed: &ParsedText, result: &QueryResult) -> PgWireResult<()> {
     let Some(told) = parsed.schema() else { return Ok(()) };
-    let types = |schema: &Schema| -> Vec<u32> {
-        schema.fields().iter().map(|field| wire_type(field.data_type()).oid).collect()
-    };
+    let types = |schema: &Schema| -> Vec<u32> { schema.fields().iter().map(|field| field_type(field).oid).collect() };
     if parsed.kind == StatementKind::Alone || types(&told) == types(&result.schema()) {
         return Ok(());
     }

@@ -70,6 +70,7 @@ impl StartupHandler for Backend {
             AuthOutcome::Authenticated { identity, final_message } => {
                 let role = identity.map_or(Role::Admin, |user| user.role);
                 self.enter(client, role).map_err(as_fatal)?;
+                self.server.log.metrics.connections.inc();
                 driver.complete_authentication(client, final_message).await
             }
         }
