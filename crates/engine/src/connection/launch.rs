@@ -44,6 +44,11 @@ impl Caller {
         cancel.check()?;
         Ok(Self { cancel, ..Self::waits(tables) })
     }
+
+    /// As [`waits_by`](Self::waits_by), for a thread that has other things to do.
+    pub(super) fn goes_on_by(tables: &StatementTables, handle: &StatementHandle) -> Result<Self> {
+        Ok(Self { waits: false, ..Self::waits_by(tables, handle)? })
+    }
 }
 
 /// Whether a statement was run at once.
