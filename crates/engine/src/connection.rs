@@ -9,8 +9,10 @@ use crate::session::{
 use crate::session::{TransactionStatus, wait};
 use crate::sql::ignored::writes;
 use crate::sql::split;
+use crate::statements::kind::{StatementKind, kind};
 use crate::statements::transfer::stream::{CopyStream, stream_of};
 use crate::{QueryResult, Result, load, statements};
+use arrow::datatypes::DataType;
 use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::panics::guarded;
@@ -255,6 +257,39 @@ impl Connection {
         stream_of(sql)
     }
 
+    /// What a front end has to know of a statement before it runs it.
+    ///
+    /// # Errors
+    ///
+    /// The text is not one statement, or can't be parsed.
+    ///
+    /// ```
+    /// use gingham::{Connection, StatementKind};
+    ///
+    /// assert_eq!(Connection::statement_kind("COPY t FROM STDIN")?, StatementKind::CopyIn);
+    /// assert!(Connection::statement_kind("SELEKT").is_err());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn statement_kind(sql: &str) -> Result<StatementKind> {
+        Ok(kind(&statements::parse_single(sql)?))
+    }
+
+    /// The value of a setting, as SHOW gives it.
+    ///
+    /// # Errors
+    ///
+    /// There is no such setting.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("SET application_name = 'report'")?;
+    /// assert_eq!(connection.setting("application_name")?, "report");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn setting(&self, name: &str) -> Result<String> {
+        Ok(self.session.shown_setting(name)?.value)
+    }
+
     /// Parses a statement with parameters for repeated use, and plans it to find its mistakes, the schema of its rows and the
     /// types of its parameters. Parameters stand as `$1`, as `?` or as `$name`.
     ///
@@ -272,7 +307,25 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn prepare(&self, sql: &str) -> Result<Prepared> {
-        Prepared::new(&self.session, &self.tables, sql)
+        wait(Prepared::of(&self.session, &self.tables, sql, None))
+    }
+
+    /// As [`Connection::prepare`] for asynchronous code, of a statement whose parameters have these types, `None` for those that are
+    /// open: the schema of its rows heeds them, and a parameter that nothing tells the type of counts as a text.
+    ///
+    /// ```
+    /// use arrow::datatypes::DataType;
+    ///
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let prepared = connection.prepare_with("SELECT $1 + 1, $2", &[Some(DataType::Int64), None]);
+    /// let prepared = futures::executor::block_on(prepared)?;
+    /// assert_eq!(prepared.parameter_types(), [Some(DataType::Int64), None]);
+    /// let schema = prepared.schema().expect("a query has one");
+    /// assert_eq!((schema.field(0).data_type(), schema.field(1).data_type()), (&DataType::Int64, &DataType::Utf8View));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub async fn prepare_with(&self, sql: &str, types: &[Option<DataType>]) -> Result<Prepared> {
+        Prepared::of(&self.session, &self.tables, sql, Some(types)).await
     }
 
     /// Starts a statement and gives it at once: it can be cancelled while it is planned, and waited for by a thread or by

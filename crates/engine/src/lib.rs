@@ -28,6 +28,7 @@
 //! | `temporal/` | dates, times and intervals |
 //! | `percentiles/` | percentile_cont, percentile_disc and median |
 //! | `functions/`, `windows/` | other functions of ours |
+//! | `wire/` | values in the protocol of PostgreSQL |
 
 pub mod advisor;
 mod arithmetic;
@@ -68,6 +69,7 @@ mod type_name;
 mod unnest;
 mod upstream_texts;
 mod windows;
+pub mod wire;
 mod words;
 
 pub use ::datafusion::common::ScalarValue;
@@ -86,6 +88,7 @@ pub use session::{
 };
 pub use sql::quoted::quoted;
 pub use sql::splitter::{ScriptPart, StatementSplitter};
+pub use statements::kind::StatementKind;
 pub use statements::transfer::stream::CopyStream;
 pub use table::readable;
 pub use text::as_text;

@@ -161,6 +161,8 @@ states! {
     ArraySubscriptError = "2202E",
     /// A text that is no value of the type.
     InvalidTextRepresentation = "22P02",
+    /// Bytes that are no value of the type.
+    InvalidBinaryRepresentation = "22P03",
     /// A file that is not what it should be.
     BadCopyFileFormat = "22P04",
     /// A character that the encoding has not.

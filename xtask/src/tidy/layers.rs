@@ -68,6 +68,7 @@ const RULES: &[Rules] = &[
             "casts",
             "bytes",
             "text",
+            "wire",
             "for_arrow",
             "recording",
             "arithmetic",

@@ -62,8 +62,16 @@ pub(super) fn wait_for<R: Send + 'static>(
     session: &Session,
     work: impl Future<Output = Result<R>> + Send + 'static,
 ) -> Result<R> {
+    wait(on_threads(session, work)?)
+}
+
+/// Runs `work` on the database's threads, for asynchronous code of any runtime.
+pub(super) fn on_threads<R: Send + 'static>(
+    session: &Session,
+    work: impl Future<Output = Result<R>> + Send + 'static,
+) -> Result<impl Future<Output = Result<R>> + Send + 'static> {
     let task = session.engine.handle()?.spawn(work);
-    wait(task).unwrap_or_else(|error| Err(Error::of_task(error)))
+    Ok(async move { task.await.unwrap_or_else(|error| Err(Error::of_task(error))) })
 }
 
 /// Starts the one statement of a text, by a plan that was kept when there is one.

@@ -6,6 +6,7 @@ use crate::connection::parsed::ParsedStatement;
 use crate::connection::running::RunningStatement;
 use crate::session::{CancelToken, Session, Started, StatementTables, wait};
 use crate::statements::described::{StatementDescription, describe};
+use crate::statements::kind::{StatementKind, kind};
 use crate::{QueryResult, Result};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::ScalarValue;
@@ -32,13 +33,41 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(session: &Arc<Session>, tables: &StatementTables, sql: &str) -> Result<Self> {
+    /// Parses and describes a statement whose parameters have these types, where some are given.
+    pub(super) async fn of(
+        session: &Arc<Session>,
+        tables: &StatementTables,
+        sql: &str,
+        types: Option<&[Option<DataType>]>,
+    ) -> Result<Self> {
         let parsed = ParsedStatement::of(sql)?;
-        let context = session.begin_with(CancelToken::new(), tables.clone())?;
+        let mut context = session.begin_with(CancelToken::new(), tables.clone())?;
+        let declared = types.map(|types| {
+            let mut types = types.to_vec();
+            types.resize(parsed.names.len().max(types.len()), None);
+            Arc::from(types)
+        });
+        context.parameter_types = declared.clone();
         let own = parsed.statement.clone();
-        let mut description = launch::wait_for(session, async move { describe(&context, own).await })?;
+        let mut description = launch::on_threads(session, async move { describe(&context, own).await })?.await?;
         description.parameters.resize(parsed.names.len(), None);
+        for (known, own) in description.parameters.iter_mut().zip(declared.iter().flat_map(|types| types.iter())) {
+            if own.is_some() {
+                known.clone_from(own);
+            }
+        }
         Ok(Self { session: Arc::clone(session), tables: tables.clone(), parsed, description })
+    }
+
+    /// What a front end has to know of it before it runs it.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// assert_eq!(connection.prepare("COMMIT")?.kind(), gingham::StatementKind::Commit);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn kind(&self) -> StatementKind {
+        kind(&self.parsed.statement)
     }
 
     /// Number of its parameters.

@@ -17,6 +17,7 @@ use crate::sql::literals::make_plannable;
 use crate::sql::postgres::show_items;
 use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
+use arrow::datatypes::DataType;
 use chrono::SubsecRound;
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -61,6 +62,9 @@ pub(crate) struct StatementContext {
     pub(crate) tables: StatementTables,
     /// The statement's text, when it is one that a plan may be kept for.
     pub(crate) text: Option<Arc<str>>,
+    /// The types that a client says its parameters have, `None` for those that are open. Only a statement that is described has them;
+    /// one that runs has values.
+    pub(crate) parameter_types: Option<Arc<[Option<DataType>]>>,
     /// Number of the session's settings in `state`.
     pub(crate) settings_number: u64,
     /// Tells when to stop: check it in loops that do not await.
@@ -169,6 +173,7 @@ impl StatementContext {
             temp,
             tables,
             text,
+            parameter_types: None,
             settings_number,
             cancel,
             watch,

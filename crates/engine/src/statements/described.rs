@@ -17,6 +17,7 @@ use crate::statements::row_locks;
 use crate::{Error, Result};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::planner::object_name_to_table_reference;
@@ -26,6 +27,7 @@ use datafusion::sql::sqlparser::ast::{
     TableObject, Update, UpdateTableFromKind, Value, With,
 };
 use gingham_storage::TableDefinition;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What is known of a statement before it runs.
@@ -176,9 +178,10 @@ async fn of_sql(context: &StatementContext, statement: Sql) -> Result<StatementD
             query::refuse_ignored(&mut query)?;
             let limits = limits(&query);
             let bound = context.bind(*query, None).await?;
-            let mut description = StatementDescription { schema: Some(schema(&bound)), parameters: Vec::new() };
+            let mut description = StatementDescription::empty();
             limits.iter().for_each(|name| description.note(name, Some(DataType::Int64)));
             description.note_all(&bound)?;
+            description.schema = Some(schema(context, &bound, &description.parameters)?);
             Ok(description)
         }
         Sql::Insert(insert) => of_insert(context, insert, with.as_ref()).await,
@@ -241,8 +244,20 @@ fn limits(query: &Query) -> Vec<String> {
     [limit, offset].into_iter().flatten().filter_map(parameter).map(str::to_owned).collect()
 }
 
-fn schema(bound: &BoundQuery) -> SchemaRef {
-    Arc::new(bound.names.rename(bound.plan.schema().as_arrow()))
+/// The schema of a query's rows. Where a client says which types its parameters have, these are heeded, and those that nothing tells
+/// are texts.
+fn schema(context: &StatementContext, bound: &BoundQuery, parameters: &[Option<DataType>]) -> Result<SchemaRef> {
+    let mut plan = Cow::Borrowed(&bound.plan);
+    if let Some(declared) = &context.parameter_types {
+        let data_type = |place: usize| {
+            let known = declared.get(place).cloned().flatten().or_else(|| parameters.get(place).cloned().flatten());
+            known.unwrap_or(DataType::Utf8View)
+        };
+        let nulls = (0..declared.len().max(parameters.len())).map(|place| ScalarValue::try_from(&data_type(place)));
+        let values = ParamValues::from(nulls.collect::<datafusion::error::Result<Vec<_>>>()?);
+        plan = Cow::Owned(bound.plan.clone().with_param_values(values)?);
+    }
+    Ok(Arc::new(bound.names.rename(plan.schema().as_arrow())))
 }
 
 fn definition(context: &StatementContext, name: &ObjectName) -> Result<Arc<TableDefinition>> {
@@ -272,7 +287,7 @@ async fn returned(
     let text = format!("{}SELECT {} FROM {table}", in_front(with), items.join(", "));
     let bound = context.bind(query_of(&text)?, None).await?;
     description.note_all(&bound)?;
-    description.schema = Some(schema(&bound));
+    description.schema = Some(schema(context, &bound, &description.parameters)?);
     Ok(())
 }
 

@@ -11,6 +11,7 @@
 //! | `row_locks` | SELECT … FOR UPDATE |
 //! | `command` | what a statement is called when it has run |
 //! | `described` | the schema and the parameters of a statement, without running it |
+//! | `kind` | what a front end has to know of a statement before it runs it |
 //! | `named` | the tables that a statement names, and whether there are such |
 //! | `reads` | whether a statement leaves the database as it is |
 //! | `targets` | the tables that statements write, and the one writer of a store |
@@ -23,6 +24,7 @@ mod command;
 pub(crate) mod ddl;
 pub(crate) mod described;
 pub(crate) mod dml;
+pub(crate) mod kind;
 pub(crate) mod named;
 mod reads;
 pub(crate) mod row_locks;

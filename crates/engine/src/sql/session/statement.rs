@@ -106,6 +106,11 @@ pub(crate) enum Discarded {
 }
 
 impl Discarded {
+    /// Whether everything is given up.
+    pub(crate) fn is_all(self) -> bool {
+        matches!(self, Self::All)
+    }
+
     pub(super) fn command(self) -> &'static str {
         match self {
             Self::All => "DISCARD ALL",
