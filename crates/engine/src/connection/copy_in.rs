@@ -161,8 +161,27 @@ impl CopyIn {
         }
     }
 
-    /// Sends on what was gathered.
-    async fn flush(&mut self) -> Result<()> {
+    /// Sends on what was gathered, so that the statement takes it now and not with what follows.
+    ///
+    /// ```
+    /// use futures::executor::block_on;
+    /// use gingham::{Database, StatementHandle};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (a INT)")?;
+    /// block_on(async {
+    ///     let mut copy = connection.start_copy_in("COPY t FROM STDIN", &StatementHandle::new()).await?;
+    ///     copy.send("1\n".into()).await?;
+    ///     copy.flush().await?;
+    ///     assert_eq!(copy.finish().await?, 1);
+    ///     Ok::<(), gingham::Error>(())
+    /// })?;
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub async fn flush(&mut self) -> Result<()> {
+        if self.started.is_none() {
+            return Err(already_failed());
+        }
         if self.pending.is_empty() {
             return Ok(());
         }

@@ -14,6 +14,7 @@ mod compiled_joins;
 mod compiled_kinds;
 mod compiled_order;
 mod copies;
+mod copy_cases;
 mod counts;
 mod damaged_tables;
 mod definitions;

@@ -76,11 +76,6 @@ impl StreamEncoding {
         })
     }
 
-    /// Whether bytes are what they are in the database.
-    pub(super) fn is_utf8(self) -> bool {
-        self.0 == Kind::Utf8
-    }
-
     /// What makes UTF-8 of bytes that come piece by piece.
     pub(super) fn decoder(self) -> StreamDecoder {
         let decoder = if let Kind::Named(encoding) = self.0 { Some(encoding.new_decoder_without_bom_handling()) } else { None };

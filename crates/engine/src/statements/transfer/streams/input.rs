@@ -34,7 +34,7 @@ pub(crate) async fn run(context: &StatementContext, copy: CopyFrom, ends: CopyEn
     }
     let CopyEnds { pieces, head } = ends;
     // Whoever waits for it may be gone, which the pieces tell.
-    drop(head.send(CopyHead { columns: names.len(), is_binary: options.format == StreamFormat::Binary }));
+    let _ = head.send(CopyHead { columns: names.len(), is_binary: options.format == StreamFormat::Binary });
     let reservation = MemoryConsumer::new("a record of COPY").register(context.task().memory_pool());
     let cut = stream::try_unfold((PieceReader::new(&options, reservation), pieces), |(mut cutter, mut pieces)| async {
         let records = cutter.next(&mut pieces).await?;
