@@ -163,6 +163,8 @@ states! {
     InvalidTextRepresentation = "22P02",
     /// Bytes that are no value of the type.
     InvalidBinaryRepresentation = "22P03",
+    /// A message with fewer bytes than it says.
+    ProtocolViolation = "08P01",
     /// A file that is not what it should be.
     BadCopyFileFormat = "22P04",
     /// A character that the encoding has not.

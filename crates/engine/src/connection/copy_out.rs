@@ -55,7 +55,7 @@ impl CopyOut {
             async move {
                 let batch = batch?;
                 let records = batch.num_rows();
-                let write = move || writer.records(&batch).map(|bytes| (records, Bytes::from(bytes)));
+                let write = move || writer.records(&batch).map(|bytes| (records, bytes));
                 if records <= FEW_ROWS {
                     return write();
                 }

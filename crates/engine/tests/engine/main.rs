@@ -15,6 +15,7 @@ mod compiled_kinds;
 mod compiled_order;
 mod copies;
 mod copy_cases;
+mod copy_streams;
 mod counts;
 mod damaged_tables;
 mod definitions;

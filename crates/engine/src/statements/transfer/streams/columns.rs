@@ -1,7 +1,7 @@
 //! Fields to a column of the type that the table has: usual forms of numbers and dates at once, everything else by the casts of
 //! text, which read what PostgreSQL reads.
 
-use crate::Result;
+use crate::{Error, Result};
 use crate::casts::{Failing, convert};
 use crate::files::{iso_date, iso_timestamp};
 use crate::statements::dml::ingest::{MisfitValue, assign};
@@ -22,17 +22,25 @@ pub(super) fn column(fields: &Fields, column: usize, target: &LogicalType) -> Re
         return Ok(Ok(values));
     }
     let texts: ArrayRef = Arc::new(texts(fields, column));
-    if *target == LogicalType::Date {
+    let read = match target {
         // A time of day behind a date is dropped, as PostgreSQL's input of dates does.
-        let dates = convert(&texts, &DataType::Date32, Failing::Null)?;
-        let lost = (0..dates.len()).find(|row| dates.is_null(*row) && texts.is_valid(*row));
-        let Some(row) = lost else { return Ok(Ok(dates)) };
-        return Ok(match assign(&texts.slice(row, 1), target)? {
-            Err(misfit) => Err(MisfitValue { row, ..misfit }),
-            Ok(_) => Ok(dates),
-        });
-    }
-    assign(&texts, target)
+        LogicalType::Date => {
+            let dates = convert(&texts, &DataType::Date32, Failing::Null)?;
+            let lost = (0..dates.len()).find(|row| dates.is_null(*row) && texts.is_valid(*row));
+            match lost.map(|row| (row, assign(&texts.slice(row, 1), target))) {
+                Some((row, misfit)) => misfit?.map_err(|misfit| MisfitValue { row, ..misfit }),
+                None => Ok(dates),
+            }
+        }
+        _ => assign(&texts, target)?,
+    };
+    Ok(read.map_err(|misfit| {
+        // The cast tells apart what no value is and what is out of range.
+        match convert(&texts.slice(misfit.row, 1), &target.to_arrow(), Failing::Error).map_err(Error::from) {
+            Err(Error::InvalidInput(problem)) => MisfitValue { problem, ..misfit },
+            _ => misfit,
+        }
+    }))
 }
 
 fn texts(fields: &Fields, column: usize) -> StringViewArray {

@@ -6,7 +6,7 @@ use gingham_storage::{Problem, SqlState};
 use memchr::{memchr, memchr3};
 
 /// Most bytes of a record, which is what PostgreSQL has room for.
-const RECORD_BYTES: usize = (1 << 30) - 1;
+pub(super) const RECORD_BYTES: usize = (1 << 30) - 1;
 
 /// Where a record lies in its chunk's bytes, and its line's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,10 @@ pub(super) struct Chunk {
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineProblem {
+    /// Its number; 0 for what stands before the first.
     pub(super) line: u64,
+    /// The column at fault, where it is one.
+    pub(super) column: Option<usize>,
     pub(super) problem: Problem,
 }
 
@@ -113,7 +116,7 @@ impl Cutter {
             self.buffer.clear();
             return (Chunk::default(), None);
         }
-        let problem = self.scan(is_last).err().map(|problem| LineProblem { line: self.line, problem });
+        let problem = self.scan(is_last).err().map(|problem| LineProblem { line: self.line, column: None, problem });
         if problem.is_none() && is_last && !self.is_ended && self.start < self.buffer.len() {
             self.add(self.buffer.len(), 0);
         }

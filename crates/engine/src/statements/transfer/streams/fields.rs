@@ -24,6 +24,8 @@ struct Field {
     end: u32,
 }
 
+const NULL: Field = Field { place: Place::Null, start: 0, end: 0 };
+
 /// What is wrong with the record behind those that were split.
 #[derive(Debug)]
 pub(super) struct BadRecord {
@@ -44,6 +46,24 @@ pub(super) struct Fields {
 }
 
 impl Fields {
+    /// No fields yet, of `width` a record, with room for `capacity`, that lie in `bytes`.
+    pub(super) fn new(bytes: Vec<u8>, width: usize, capacity: usize) -> Self {
+        Self { bytes, built: Vec::new(), fields: Vec::with_capacity(capacity), width, rows: 0 }
+    }
+
+    /// The bytes that fields lie in.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Adds the field between two places of the bytes, or NULL.
+    pub(super) fn push(&mut self, place: Option<(usize, usize)>) {
+        self.fields.push(match place {
+            Some((start, end)) => Field { place: Place::Chunk, start: start as u32, end: end as u32 },
+            None => NULL,
+        });
+    }
+
     /// Those of the first `rows` records.
     pub(super) fn first(self, rows: usize) -> Self {
         Self { rows: rows.min(self.rows), ..self }
@@ -73,12 +93,12 @@ pub(super) struct Splitter {
 }
 
 impl Splitter {
-    /// For records with the columns of these names.
-    pub(super) fn new(options: &StreamOptions, names: &[String]) -> crate::Result<Self> {
+    /// For records with the columns of these names, of a table that has `all`.
+    pub(super) fn new(options: &StreamOptions, names: &[String], all: &[String]) -> crate::Result<Self> {
         let columns = names.iter().map(String::as_str);
         Ok(Self {
-            force_not_null: options.force_not_null.among(columns.clone(), "FORCE_NOT_NULL")?,
-            force_null: options.force_null.among(columns, "FORCE_NULL")?,
+            force_not_null: options.force_not_null.among(columns.clone(), all, "FORCE_NOT_NULL")?,
+            force_null: options.force_null.among(columns, all, "FORCE_NULL")?,
             options: options.clone(),
             names: names.to_vec(),
         })
@@ -88,8 +108,7 @@ impl Splitter {
     pub(super) fn split(&self, chunk: Chunk) -> (Fields, Option<BadRecord>) {
         let Chunk { bytes, records } = chunk;
         let width = self.names.len();
-        let fields = Vec::with_capacity(records.len() * width);
-        let mut all = Fields { bytes, built: Vec::new(), fields, width, rows: 0 };
+        let mut all = Fields::new(bytes, width, records.len() * width);
         let broken = records.last().and_then(|last| not_utf8(&all.bytes[..last.end]));
         for record in &records {
             if let Some((place, problem)) = &broken
@@ -111,8 +130,7 @@ impl Splitter {
 
     /// The fields of one record alone; `None` is NULL.
     pub(super) fn header(&self, bytes: &[u8]) -> Result<Vec<Option<Vec<u8>>>, Problem> {
-        let mut all =
-            Fields { bytes: bytes.to_vec(), built: Vec::new(), fields: Vec::new(), width: self.names.len(), rows: 0 };
+        let mut all = Fields::new(bytes.to_vec(), self.names.len(), self.names.len());
         if let Some((_, problem)) = not_utf8(bytes) {
             return Err(problem);
         }
@@ -139,7 +157,7 @@ impl Splitter {
         if found == width {
             return Ok(());
         }
-        all.fields.resize(before + width, Field { place: Place::Null, start: 0, end: 0 });
+        all.fields.resize(before + width, NULL);
         let problem = bad(format!("missing data for column \"{}\"", self.names[found]));
         Err(BadRecord { problem, is_partial: true })
     }

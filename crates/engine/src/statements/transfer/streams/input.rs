@@ -26,7 +26,7 @@ pub(crate) async fn run(context: &StatementContext, copy: CopyFrom, ends: CopyEn
     let definition = &target.table.definition;
     let (names, types) = filled(definition, &copy.columns)?;
     let options = StreamOptions::of(&copy.options, Direction::From)?;
-    let reader = RecordReader::new(definition.name.table.clone(), (&names, types), &options)?;
+    let reader = RecordReader::new(definition, (&names, types), &options)?;
     let ingest = Ingest::new(context, &target.store, &target.table, Some(&names))?;
     if options.freeze {
         let text = "COPY … (FREEZE) has no effect: records are as they are once they are committed";
@@ -36,7 +36,8 @@ pub(crate) async fn run(context: &StatementContext, copy: CopyFrom, ends: CopyEn
     // Whoever waits for it may be gone, which the pieces tell.
     let _ = head.send(CopyHead { columns: names.len(), is_binary: options.format == StreamFormat::Binary });
     let reservation = MemoryConsumer::new("a record of COPY").register(context.task().memory_pool());
-    let cut = stream::try_unfold((PieceReader::new(&options, reservation), pieces), |(mut cutter, mut pieces)| async {
+    let cutter = PieceReader::new(&options, names.len(), reservation);
+    let cut = stream::try_unfold((cutter, pieces), |(mut cutter, mut pieces)| async {
         let records = cutter.next(&mut pieces).await?;
         Ok::<_, Error>(records.map(|records| (records, (cutter, pieces))))
     });

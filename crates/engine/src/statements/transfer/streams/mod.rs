@@ -8,6 +8,7 @@
 //! | `cut` | bytes cut into records |
 //! | `fields` | records split into fields |
 //! | `columns` | fields to columns of their types |
+//! | `tuples` | the same of the binary format |
 //! | `reader` | pieces to batches |
 //! | `input` | running COPY … FROM STDIN |
 //! | `writer` | batches to pieces |
@@ -21,4 +22,5 @@ pub(crate) mod input;
 pub(crate) mod options;
 pub(crate) mod output;
 mod reader;
+mod tuples;
 pub(crate) mod writer;

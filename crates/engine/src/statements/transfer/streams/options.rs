@@ -276,8 +276,14 @@ fn columns(option: &CopyOption, direction: Direction, of: Direction) -> Result<C
 }
 
 impl ColumnChoice {
-    /// For each of the columns whether it is meant; names that are none of theirs are errors of `option`.
-    pub(super) fn among<'n>(&self, columns: impl Iterator<Item = &'n str> + Clone, option: &str) -> Result<Vec<bool>> {
+    /// For each of the columns whether it is meant; names that are none of theirs are errors of `option`. `others` are those of
+    /// the table that are not copied.
+    pub(super) fn among<'n>(
+        &self,
+        columns: impl Iterator<Item = &'n str> + Clone,
+        others: &[String],
+        option: &str,
+    ) -> Result<Vec<bool>> {
         let Self::Named(names) = self else { return Ok(columns.map(|_| true).collect()) };
         let mut meant = vec![false; columns.clone().count()];
         for name in names {
@@ -287,8 +293,10 @@ impl ColumnChoice {
                 Some(own) => *own = true,
                 None => {
                     let suggestion = did_you_mean(name, columns);
+                    let is_other = others.iter().any(|other| other.eq_ignore_ascii_case(name));
+                    let state = if is_other { SqlState::InvalidColumnReference } else { SqlState::UndefinedColumn };
                     let text = format!("{option}: column '{name}' is none of those that are copied{suggestion}");
-                    return Err(wrong(SqlState::InvalidColumnReference, text));
+                    return Err(wrong(state, text));
                 }
             }
         }

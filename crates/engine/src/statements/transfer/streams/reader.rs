@@ -6,24 +6,30 @@ use crate::statements::transfer::streams::columns::column;
 use crate::statements::transfer::streams::cut::{Chunk, Cutter, LineProblem, bad};
 use crate::statements::transfer::streams::encoding::StreamDecoder;
 use crate::statements::transfer::streams::fields::{BadRecord, Fields, Splitter};
-use crate::statements::transfer::streams::options::{HeaderLine, StreamOptions};
+use crate::statements::transfer::streams::options::{HeaderLine, StreamFormat, StreamOptions};
+use crate::statements::transfer::streams::tuples::{self, TupleCutter};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema};
 use datafusion::execution::memory_pool::MemoryReservation;
-use gingham_storage::{LogicalType, Problem, SqlState};
+use gingham_storage::{LogicalType, Problem, SqlState, TableDefinition};
 use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
 
 /// Makes records of pieces, in their order.
 pub(super) struct PieceReader {
-    cutter: Cutter,
-    decoder: StreamDecoder,
+    cutter: AnyCutter,
     header: HeaderLine,
     /// The last piece has come.
     is_finished: bool,
     /// What the stream's unfinished record takes.
     reservation: MemoryReservation,
+}
+
+/// What cuts the stream.
+enum AnyCutter {
+    Lines(Cutter, StreamDecoder),
+    Tuples(TupleCutter),
 }
 
 /// Records as they were cut, and what is wrong behind them.
@@ -50,13 +56,20 @@ pub(super) struct RecordReader {
     names: Vec<String>,
     types: Vec<LogicalType>,
     splitter: Splitter,
+    is_binary: bool,
 }
 
 impl PieceReader {
-    pub(super) fn new(options: &StreamOptions, reservation: MemoryReservation) -> Self {
+    /// For records of so many fields.
+    pub(super) fn new(options: &StreamOptions, width: usize, reservation: MemoryReservation) -> Self {
+        let cutter = match options.format {
+            StreamFormat::Binary => AnyCutter::Tuples(TupleCutter::new(width)),
+            StreamFormat::Text | StreamFormat::Csv => {
+                AnyCutter::Lines(Cutter::new(options), options.encoding.decoder())
+            }
+        };
         Self {
-            cutter: Cutter::new(options),
-            decoder: options.encoding.decoder(),
+            cutter,
             header: options.header,
             is_finished: false,
             reservation,
@@ -78,12 +91,7 @@ impl PieceReader {
             };
             self.is_finished = is_last;
             self.reservation.try_resize(self.cutter.waiting() + piece.len())?;
-            let line = self.cutter.line();
-            let decoded = self.decoder.decode(&piece, is_last, self.cutter.buffer());
-            let (mut chunk, mut problem) = self.cutter.cut(is_last);
-            if let (Err(undecoded), None) = (decoded, &problem) {
-                problem = Some(LineProblem { line: line + chunk.records.len() as u64, problem: undecoded });
-            }
+            let (mut chunk, problem) = self.cutter.cut(&piece, is_last);
             let mut has_names = false;
             if !chunk.records.is_empty() {
                 match std::mem::replace(&mut self.header, HeaderLine::Absent) {
@@ -100,40 +108,76 @@ impl PieceReader {
     }
 }
 
+impl AnyCutter {
+    /// Bytes that wait for the end of their record.
+    fn waiting(&self) -> usize {
+        match self {
+            Self::Lines(cutter, _) => cutter.waiting(),
+            Self::Tuples(cutter) => cutter.waiting(),
+        }
+    }
+
+    /// The records that are whole with this piece, and what is wrong behind them.
+    fn cut(&mut self, piece: &[u8], is_last: bool) -> (Chunk, Option<LineProblem>) {
+        match self {
+            Self::Lines(cutter, decoder) => {
+                let line = cutter.line();
+                let decoded = decoder.decode(piece, is_last, cutter.buffer());
+                let (chunk, problem) = cutter.cut(is_last);
+                let undecoded = decoded.err().map(|problem| {
+                    let line = line + chunk.records.len() as u64;
+                    LineProblem { line, column: None, problem }
+                });
+                (chunk, problem.or(undecoded))
+            }
+            Self::Tuples(cutter) => {
+                cutter.buffer().extend_from_slice(piece);
+                cutter.cut(is_last)
+            }
+        }
+    }
+}
+
 impl RecordReader {
     /// For records of these columns of a table.
     pub(super) fn new(
-        table: String,
+        table: &TableDefinition,
         (names, types): (&[String], Vec<LogicalType>),
         options: &StreamOptions,
     ) -> Result<Self> {
-        Ok(Self { table, names: names.to_vec(), types, splitter: Splitter::new(options, names)? })
+        let all: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        let table = table.name.table.clone();
+        let (splitter, is_binary) = (Splitter::new(options, names, &all)?, options.format == StreamFormat::Binary);
+        Ok(Self { table, names: names.to_vec(), types, splitter, is_binary })
     }
 
     /// The records as columns.
     pub(super) fn read(&self, cut: CutRecords) -> Result<ReadRecords> {
         let CutRecords { mut chunk, has_names, problem } = cut;
-        let mut error = problem.map(|found| self.at_line(found.line, found.problem));
+        let mut error = problem.map(|found| self.at(found.line, found.column, found.problem));
         if has_names {
             let line = chunk.records.remove(0);
             if let Err(problem) = self.compare(&chunk.bytes[line.start..line.end]) {
-                error = Some(self.at_line(line.line, problem));
+                error = Some(self.at(line.line, None, problem));
                 chunk.records.clear();
             }
         }
         let mut lines: Vec<u64> = chunk.records.iter().map(|record| record.line).collect();
-        let (fields, found) = self.splitter.split(chunk);
+        let (fields, found) = match self.is_binary {
+            true => (tuples::split(chunk, self.names.len()), None),
+            false => self.splitter.split(chunk),
+        };
         let mut rows = fields.rows;
         let is_partial = found.as_ref().is_some_and(|found| found.is_partial);
         if let Some(BadRecord { problem, .. }) = found {
             rows -= usize::from(is_partial);
             let line = lines.get(rows).copied().unwrap_or_default();
-            error = Some(self.at_line(line, problem));
+            error = Some(self.at(line, None, problem));
         }
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.types.len());
         let mut wrong: Option<(usize, MisfitValue)> = None;
         for (at, target) in self.types.iter().enumerate() {
-            match column(&fields, at, target)? {
+            match self.column(&fields, at, target)? {
                 Ok(values) => columns.push(values),
                 Err(misfit) if wrong.as_ref().is_none_or(|(_, known)| misfit.row < known.row) => {
                     wrong = Some((at, misfit));
@@ -143,8 +187,7 @@ impl RecordReader {
         }
         if let Some((at, misfit)) = wrong {
             let line = lines.get(misfit.row).copied().unwrap_or_default();
-            let problem = misfit.problem.about(format_args!("COPY {}, line {line}, column '{}'", self.table, self.names[at]));
-            error = Some(Error::InvalidInput(problem));
+            error = Some(self.at(line, Some(at), misfit.problem));
             rows = misfit.row;
             columns = self.before(fields, rows)?;
         }
@@ -157,7 +200,7 @@ impl RecordReader {
     fn before(&self, fields: Fields, rows: usize) -> Result<Vec<ArrayRef>> {
         let own = fields.first(rows);
         let read = self.types.iter().enumerate().map(|(at, target)| {
-            column(&own, at, target)?.map_err(|misfit| Error::InvalidInput(misfit.problem))
+            self.column(&own, at, target)?.map_err(|misfit| Error::InvalidInput(misfit.problem))
         });
         read.collect()
     }
@@ -169,8 +212,20 @@ impl RecordReader {
         Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
     }
 
-    fn at_line(&self, line: u64, problem: Problem) -> Error {
-        Error::InvalidInput(problem.about(format_args!("COPY {}, line {line}", self.table)))
+    fn column(&self, fields: &Fields, at: usize, target: &LogicalType) -> Result<Result<ArrayRef, MisfitValue>> {
+        if self.is_binary { tuples::column(fields, at, target) } else { column(fields, at, target) }
+    }
+
+    /// What is wrong in a line, and in a column perhaps.
+    fn at(&self, line: u64, column: Option<usize>, problem: Problem) -> Error {
+        let mut place = format!("COPY {}", self.table);
+        if line > 0 {
+            place += &format!(", line {line}");
+        }
+        if let Some(name) = column.and_then(|column| self.names.get(column)) {
+            place += &format!(", column '{name}'");
+        }
+        Error::InvalidInput(problem.about(place))
     }
 
     /// Compares a line of names with those of the columns.

@@ -1,10 +1,13 @@
 //! Batches to pieces of a stream: whole records, as PostgreSQL writes them.
 
-use crate::Result;
+use crate::{Error, Result};
 use crate::statements::transfer::streams::options::{HeaderLine, StreamFormat, StreamOptions};
-use crate::text::as_text;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringViewArray};
+use crate::statements::transfer::streams::tuples::{END, SIGNATURE};
+use crate::wire::{RowEncoder, WireFormat, texts};
+use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
+use bytes::{BufMut, Bytes, BytesMut};
+use gingham_storage::SqlState;
 
 /// Writes batches of one schema.
 #[derive(Debug)]
@@ -21,7 +24,7 @@ impl StreamWriter {
     /// For rows of a schema.
     pub(crate) fn new(options: StreamOptions, schema: &Schema) -> Result<Self> {
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-        let is_quoted = options.force_quote.among(names.iter().map(String::as_str), "FORCE_QUOTE")?;
+        let is_quoted = options.force_quote.among(names.iter().map(String::as_str), &[], "FORCE_QUOTE")?;
         // Numbers, dates and truths have none of the characters that are usual for other things.
         let is_usual = matches!(options.delimiter, b',' | b';' | b'\t' | b'|')
             && (options.format == StreamFormat::Text || matches!(options.quote, b'"' | b'\''))
@@ -36,6 +39,10 @@ impl StreamWriter {
 
     /// What stands before the first record.
     pub(crate) fn start(&self) -> Result<Vec<u8>> {
+        if self.options.format == StreamFormat::Binary {
+            // There are neither flags nor an extension.
+            return Ok([&SIGNATURE[..], &[0; 8]].concat());
+        }
         let mut bytes = Vec::new();
         if self.options.header == HeaderLine::Present {
             for (number, name) in self.names.iter().enumerate() {
@@ -53,8 +60,11 @@ impl StreamWriter {
     }
 
     /// The records of a batch.
-    pub(crate) fn records(&self, batch: &RecordBatch) -> Result<Vec<u8>> {
-        let columns = batch.columns().iter().map(texts).collect::<Result<Vec<_>>>()?;
+    pub(crate) fn records(&self, batch: &RecordBatch) -> Result<Bytes> {
+        if self.options.format == StreamFormat::Binary {
+            return self.tuples(batch);
+        }
+        let columns = batch.columns().iter().map(|values| Ok(texts(values)?)).collect::<Result<Vec<_>>>()?;
         let mut bytes = Vec::with_capacity(batch.num_rows() * (columns.len() * 10 + 1));
         for row in 0..batch.num_rows() {
             for (number, texts) in columns.iter().enumerate() {
@@ -68,12 +78,26 @@ impl StreamWriter {
             }
             bytes.push(b'\n');
         }
-        self.options.encoding.encoded(bytes)
+        Ok(Bytes::from(self.options.encoding.encoded(bytes)?))
+    }
+
+    fn tuples(&self, batch: &RecordBatch) -> Result<Bytes> {
+        let width = i16::try_from(self.names.len()).map_err(|_| {
+            let text = format!("a tuple of the format binary has {} fields at most", i16::MAX);
+            Error::invalid(SqlState::ProgramLimitExceeded, text)
+        })?;
+        let rows = RowEncoder::new(vec![WireFormat::Binary; self.names.len()]).encode(batch)?;
+        let mut bytes = BytesMut::with_capacity(batch.num_rows() * (self.names.len() * 12 + 2));
+        for row in 0..batch.num_rows() {
+            bytes.put_i16(width);
+            rows.put(row, &mut bytes)?;
+        }
+        Ok(bytes.freeze())
     }
 
     /// What stands behind the last record.
     pub(crate) fn end(&self) -> Vec<u8> {
-        Vec::new()
+        if self.options.format == StreamFormat::Binary { END.to_be_bytes().to_vec() } else { Vec::new() }
     }
 
     fn field(&self, column: usize, text: &str, bytes: &mut Vec<u8>) {
@@ -123,12 +147,4 @@ impl StreamWriter {
         }
         bytes.push(quote);
     }
-}
-
-/// The values as PostgreSQL prints them.
-fn texts(values: &ArrayRef) -> Result<StringViewArray> {
-    if let Some(truths) = values.as_boolean_opt() {
-        return Ok(truths.iter().map(|truth| truth.map(|truth| if truth { "t" } else { "f" })).collect());
-    }
-    Ok(as_text(values)?.as_string_view().clone())
 }
