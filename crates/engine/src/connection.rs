@@ -31,6 +31,7 @@ mod parsed;
 mod prepared;
 mod registered;
 mod running;
+mod sessions;
 mod tables;
 mod transaction;
 mod with_values;
@@ -131,10 +132,12 @@ impl Connection {
     /// ```
     pub fn execute(&self, sql: &str) -> Result<u64> {
         let mut records = 0;
+        let whole = launch::shown(sql);
         let mut texts = if self.session.records() { split::split_statements(sql) } else { Vec::new() }.into_iter();
         for statement in statements::parse(sql)? {
             let recording = self.session.recording(|| texts.next());
-            let started = launch::statement(&self.session, &statement, None, Caller::waits(&self.tables))?;
+            let started =
+                launch::statement(&self.session, &statement, None, Caller::waits(&self.tables).of_text(&whole))?;
             let result = wait(started.recorded(recording).result())?;
             records = result.rows_affected().unwrap_or(0);
             for batch in result {
@@ -217,6 +220,16 @@ impl Connection {
         names.into_iter().collect()
     }
 
+    /// The word that a text's first statement begins with, behind blanks and comments, which is all that is looked at; empty where it
+    /// begins with something else.
+    ///
+    /// ```
+    /// assert_eq!(gingham::Connection::first_word("-- now\n begin;"), "begin");
+    /// ```
+    pub fn first_word(sql: &str) -> &str {
+        split::first_word(sql)
+    }
+
     /// Whether a statement asks for a plan: it begins with EXPLAIN, behind blanks and comments.
     ///
     /// ```
@@ -272,6 +285,19 @@ impl Connection {
     /// ```
     pub fn statement_kind(sql: &str) -> Result<StatementKind> {
         Ok(kind(&statements::parse_single(sql)?))
+    }
+
+    /// A number that the settings have until one of them is changed.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let before = connection.settings_number();
+    /// connection.execute("SET application_name = 'report'")?;
+    /// assert_ne!(connection.settings_number(), before);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn settings_number(&self) -> u64 {
+        self.session.settings_number()
     }
 
     /// The value of a setting, as SHOW gives it.
@@ -391,7 +417,8 @@ impl Connection {
     pub fn load(&self, files: &[PathBuf], options: &LoadOptions, handle: &StatementHandle) -> Result<LoadReport> {
         let cancel = handle.token().part();
         cancel.check()?;
-        let _running = self.session.running.enter(cancel.clone());
+        self.session.require_admin("loading files")?;
+        let _running = self.session.running.enter(cancel.clone(), format!("COPY {}", options.table).into())?;
         let context = self.session.begin_writing(cancel)?;
         guarded(|| load::load_files(&context, files, options, None))
     }

@@ -11,6 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod sessions;
+
 /// How to open a database.
 ///
 /// ```

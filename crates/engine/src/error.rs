@@ -68,6 +68,12 @@ pub enum Error {
     /// The transaction was rolled back: it takes no more statements.
     #[error("{0}")]
     RolledBack(String),
+    /// The transaction stood still for too long and was rolled back: it takes no more statements.
+    #[error("{0}")]
+    IdleTimeout(String),
+    /// The session was ended by somebody else: it takes no more statements.
+    #[error("{0}")]
+    Terminated(String),
     /// Another process has the database open for writing.
     #[error("{0}")]
     Locked(String),
@@ -167,6 +173,8 @@ impl Error {
             Self::Conflict(_) => "40001",
             Self::LockTimeout(_) => "55P03",
             Self::RolledBack(_) => "25P02",
+            Self::IdleTimeout(_) => "25P03",
+            Self::Terminated(_) => "57P01",
             Self::Locked(_) => "55006",
             Self::DiskFull(_) => "53100",
             Self::Io(_) => "58030",

@@ -82,9 +82,10 @@ pub use for_arrow::require_arrow_times;
 pub use functions::built_from;
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
+pub use postgres::Role;
 pub use session::{
-    CommandTag, Notice, NoticeListener, Notices, PlanningTimes, QueryResult, Severity, StatementHandle,
-    StatementProgress, StatementTables, TransactionStatus, plain_strings,
+    CommandTag, Notice, NoticeListener, Notices, PlanningTimes, QueryResult, SessionInfo, SessionOptions, SessionState,
+    Severity, StatementHandle, StatementProgress, StatementTables, TransactionStatus, plain_strings,
 };
 pub use sql::quoted::quoted;
 pub use sql::splitter::{ScriptPart, StatementSplitter};

@@ -39,7 +39,7 @@ states! {
     SyntaxError = "42601",
     /// A mistake in the statement that has no class of its own.
     InvalidStatement = "42000",
-    /// It is Gingham's own, or otherwise not to be changed.
+    /// It is not for the user's role, or Gingham's own, or otherwise not to be changed.
     InsufficientPrivilege = "42501",
     /// No cast leads from one type to the other.
     CannotCoerce = "42846",
@@ -99,9 +99,9 @@ states! {
     UndefinedPreparedStatement = "26000",
     /// A savepoint that is not there.
     InvalidSavepoint = "3B001",
-    /// A transaction is open already.
+    /// A transaction is open already, or a statement runs outside of one alone.
     ActiveSqlTransaction = "25001",
-    /// The transaction is to read only.
+    /// The transaction, or the user, is to read only.
     ReadOnlySqlTransaction = "25006",
     /// A cursor that is not there.
     InvalidCursorName = "34000",

@@ -54,7 +54,8 @@ pub struct Appender {
 
 impl Appender {
     pub(crate) fn start(session: &Arc<Session>, reference: &TableReference) -> Result<Self> {
-        let context = session.begin_writing(CancelToken::new())?;
+        let mut context = session.begin_writing(CancelToken::new())?;
+        context.text = Some(format!("COPY {reference}").into());
         let definition = Arc::clone(&context.table(reference)?.table.definition);
         let is_generated = |column: &&ColumnDefinition| matches!(column.generation, Some(Generation::Stored(_)));
         if let Some(column) = definition.columns.iter().find(is_generated) {

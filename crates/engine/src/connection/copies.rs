@@ -16,6 +16,7 @@ use gingham_storage::SqlState;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 impl Connection {
@@ -39,7 +40,7 @@ impl Connection {
         if goes_by_file(&copy.options) {
             return self.by_file_in(copy, from, handle);
         }
-        let mut copy = wait(self.begin_copy_in(copy, handle))?;
+        let mut copy = wait(self.begin_copy_in(copy, sql, handle))?;
         loop {
             let mut piece = BytesMut::zeroed(PIECE_BYTES);
             match from.read(&mut piece) {
@@ -73,7 +74,7 @@ impl Connection {
         if goes_by_file(&copy.options) {
             return self.by_file_out(copy, to, handle);
         }
-        let mut copy = wait(self.begin_copy_out(copy, handle))?;
+        let mut copy = wait(self.begin_copy_out(copy, sql, handle))?;
         while let Some(piece) = wait(copy.next()) {
             to.write_all(&piece?).map_err(|error| unwritable(&error))?;
         }
@@ -93,7 +94,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn start_copy_in(&self, sql: &str, handle: &StatementHandle) -> Result<CopyIn> {
-        self.begin_copy_in(copy_from(sql, "start_copy_in")?, handle).await
+        self.begin_copy_in(copy_from(sql, "start_copy_in")?, sql, handle).await
     }
 
     /// Starts `COPY … TO STDOUT`, whose bytes then come piece by piece: see [`CopyOut`]. Comes back when the statement is planned.
@@ -108,13 +109,13 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn start_copy_out(&self, sql: &str, handle: &StatementHandle) -> Result<CopyOut> {
-        self.begin_copy_out(copy_to(sql, "start_copy_out")?, handle).await
+        self.begin_copy_out(copy_to(sql, "start_copy_out")?, sql, handle).await
     }
 
-    async fn begin_copy_in(&self, mut copy: CopyFrom, handle: &StatementHandle) -> Result<CopyIn> {
+    async fn begin_copy_in(&self, mut copy: CopyFrom, sql: &str, handle: &StatementHandle) -> Result<CopyIn> {
         let (feed, pieces, head) = CopyFeed::new();
         copy.feed = Some(feed);
-        let caller = Caller::goes_on_by(self.tables(), handle)?;
+        let caller = Caller::goes_on_by(self.tables(), handle)?.of_text(&Arc::from(sql));
         let started = launch::statement(self.session(), &Statement::CopyFrom(Box::new(copy)), None, caller)?;
         match head.await {
             Ok(head) => Ok(CopyIn::new(head, pieces, started)),
@@ -126,10 +127,10 @@ impl Connection {
         }
     }
 
-    async fn begin_copy_out(&self, mut copy: CopyOutStatement, handle: &StatementHandle) -> Result<CopyOut> {
+    async fn begin_copy_out(&self, mut copy: CopyOutStatement, sql: &str, handle: &StatementHandle) -> Result<CopyOut> {
         let options = StreamOptions::of(&copy.options, Direction::To)?;
         copy.is_taken = true;
-        let caller = Caller::goes_on_by(self.tables(), handle)?;
+        let caller = Caller::goes_on_by(self.tables(), handle)?.of_text(&Arc::from(sql));
         let started = launch::statement(self.session(), &Statement::CopyOut(Box::new(copy)), None, caller)?;
         let rows = started.result().await?;
         let threads = self.session().with_settings(|settings| settings.threads);
@@ -161,7 +162,8 @@ impl Connection {
 
     /// Runs a COPY with a file of `folder`, which errors do not tell.
     fn run_copy(&self, statement: Statement, folder: &Path, handle: &StatementHandle) -> Result<u64> {
-        let started = launch::statement(self.session(), &statement, None, Caller::waits_by(self.tables(), handle)?)?;
+        let caller = Caller::waits_by(self.tables(), handle)?.with_own_files();
+        let started = launch::statement(self.session(), &statement, None, caller)?;
         let result = wait(started.result()).map_err(|error| match error {
             Error::InvalidInput(mut problem) => {
                 problem.text = problem.text.replace(&format!("{}/", folder.display()), "");

@@ -2,9 +2,9 @@
 //! database's threads.
 
 use crate::session::{
-    Beginning, CachedPlan, CancelToken, Session, Started, StatementHandle, StatementTables, Stopwatch,
+    Beginning, CachedPlan, CancelToken, RunningGuard, Session, Started, StatementHandle, StatementTables, Stopwatch,
 };
-use crate::session::{finished, finished_change, read_only, start, start_kept, wait};
+use crate::session::{finished, finished_change, start, start_kept, wait};
 use crate::statements::Statement;
 use crate::statements::admin::prepare;
 use crate::statements::beginning::{beginning, writes};
@@ -18,6 +18,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Bytes of a statement that others see, and so many as one may have whose plan is kept.
+const SHOWN_BYTES: usize = 16 << 10;
+
 /// Who runs a statement, by which handle, and with which tables of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
@@ -25,12 +28,16 @@ pub(super) struct Caller {
     waits: bool,
     cancel: CancelToken,
     tables: StatementTables,
+    /// The statement as others see it, where it is not the text that is started.
+    text: Option<Arc<str>>,
+    /// The files that it names are the program's own.
+    owns_files: bool,
 }
 
 impl Caller {
     /// A thread that waits until the statement is done.
     pub(super) fn waits(tables: &StatementTables) -> Self {
-        Self { waits: true, cancel: CancelToken::new(), tables: tables.clone() }
+        Self { waits: true, cancel: CancelToken::new(), tables: tables.clone(), text: None, owns_files: false }
     }
 
     /// A thread that has other things to do.
@@ -48,6 +55,22 @@ impl Caller {
     /// As [`waits_by`](Self::waits_by), for a thread that has other things to do.
     pub(super) fn goes_on_by(tables: &StatementTables, handle: &StatementHandle) -> Result<Self> {
         Ok(Self { waits: false, ..Self::waits_by(tables, handle)? })
+    }
+
+    /// This caller with the text of what it runs, as others see it.
+    pub(super) fn of_text(self, text: &Arc<str>) -> Self {
+        Self { text: Some(Arc::clone(text)), ..self }
+    }
+
+    /// This caller, who has made the files that its statement names.
+    pub(super) fn with_own_files(self) -> Self {
+        Self { owns_files: true, ..self }
+    }
+
+    /// Lets others see that it runs a statement called `command`.
+    fn enter(&self, session: &Session, command: &str) -> Result<RunningGuard> {
+        let text = self.text.clone().unwrap_or_else(|| command.into());
+        session.running.enter(self.cancel.clone(), text)
     }
 }
 
@@ -74,6 +97,12 @@ pub(super) fn on_threads<R: Send + 'static>(
     Ok(async move { task.await.unwrap_or_else(|error| Err(Error::of_task(error))) })
 }
 
+/// A text as others see it: of a long one the beginning, since it is a copy.
+pub(super) fn shown(sql: &str) -> Arc<str> {
+    let end = (0..=sql.len().min(SHOWN_BYTES)).rev().find(|at| sql.is_char_boundary(*at));
+    sql[..end.unwrap_or(0)].into()
+}
+
 /// Starts the one statement of a text, by a plan that was kept when there is one.
 pub(super) fn text(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
     guarded(|| {
@@ -85,14 +114,17 @@ pub(super) fn text(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<
 
 fn unrecorded(session: &Arc<Session>, sql: &str, caller: Caller) -> Result<Started> {
     let watch = Stopwatch::start();
+    let text = shown(sql);
+    let entered = session.running.enter(caller.cancel.clone(), Arc::clone(&text))?;
     if let Some(kept) = CachedPlan::find(session, &caller.tables, sql)? {
-        return Ok(start_kept(session, watch, kept)?.called("SELECT"));
+        return Ok(start_kept(session, watch, (caller.cancel, entered), kept)?.called("SELECT"));
     }
     let begun = Instant::now();
     let statement = statements::parse_single(sql)?;
     watch.note(|times| times.parse = begun.elapsed());
-    let text = is_query(&statement).then(|| Arc::from(sql));
-    launch(session, Cow::Owned(statement), None, watch, caller, text)
+    // Of a longer one no plan is kept.
+    let text = (is_query(&statement) && text.len() == sql.len()).then_some(text);
+    launch(session, Cow::Owned(statement), None, watch, (caller, entered), text)
 }
 
 /// Starts a statement that is parsed already, with values for its parameters.
@@ -104,7 +136,8 @@ pub(super) fn statement(
 ) -> Result<Started> {
     guarded(|| {
         panics::pass(PanicPoint::Launch);
-        launch(session, Cow::Borrowed(statement), parameters, Stopwatch::start(), caller, None)
+        let entered = caller.enter(session, statements::command(statement))?;
+        launch(session, Cow::Borrowed(statement), parameters, Stopwatch::start(), (caller, entered), None)
     })
 }
 
@@ -113,15 +146,19 @@ fn launch(
     statement: Cow<'_, Statement>,
     parameters: Option<ParamValues>,
     watch: Stopwatch,
-    caller: Caller,
+    (caller, entered): (Caller, RunningGuard),
     text: Option<Arc<str>>,
 ) -> Result<Started> {
     // EXECUTE is called what it executes is.
     let executed = prepare::executed(session, &statement);
     let command = statements::command(executed.as_ref().map_or(&statement, |prepared| &prepared.statement));
     let meant = executed.as_ref().map_or(&*statement, |prepared| &prepared.statement);
-    if writes(session, meant) && session.is_read_only() {
-        return Err(read_only(command));
+    let refused = match session.is_reader() {
+        true => statements::needs_writer(session, meant),
+        false => writes(session, meant) && session.is_read_only(),
+    };
+    if refused {
+        return Err(session.read_only(command));
     }
     let watch = match at_once(session, &statement, parameters.as_ref(), watch, &caller)? {
         AtOnce::Done(started) => return Ok(started.called(command)),
@@ -133,11 +170,13 @@ fn launch(
         None => beginning(session, &mut statement)?,
     };
     if matches!(beginning, Beginning::Locks { .. }) && session.is_read_only() {
-        return Err(read_only("a lock of records"));
+        return Err(session.read_only("a lock of records"));
     }
-    let how = (caller.cancel, beginning);
-    let started = start(session, caller.tables, watch, how, |mut context| async move {
+    let how = (caller.cancel, beginning, entered);
+    let owns_files = caller.owns_files;
+    let started = start(session, caller.tables, watch, how, move |mut context| async move {
         context.text = text;
+        context.owns_files = owns_files;
         statements::run(&context, statement, parameters).await
     });
     Ok(started?.called(command))
@@ -157,11 +196,22 @@ fn at_once(
     }
     if caller.waits
         && session.with_settings(|settings| settings.statement_timeout.is_none())
-        && let Some(records) = point::change_now(session, &caller.tables, statement, parameters)?
+        && let Some(records) = change_now(session, statement, parameters, caller)?
     {
         return Ok(AtOnce::Done(finished_change(watch, records)));
     }
     Ok(AtOnce::NotSo(watch))
+}
+
+/// Changes one record at once, where the statement does so.
+fn change_now(
+    session: &Session,
+    statement: &Statement,
+    parameters: Option<&ParamValues>,
+    caller: &Caller,
+) -> Result<Option<u64>> {
+    point::change_now(session, &caller.tables, statement, parameters, &caller.cancel)
+        .map_err(|error| caller.cancel.why(error))
 }
 
 fn is_query(statement: &Statement) -> bool {

@@ -22,6 +22,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn recorded_workload(&self) -> Result<Workload> {
+        self.session().require_admin("the recorded workload")?;
         let statements = recorded(&self.session().engine.recorder);
         if statements.is_empty() {
             return Err(Error::invalid(

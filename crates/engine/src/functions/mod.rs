@@ -60,6 +60,7 @@ pub(crate) use keywords::KEYWORDS;
 pub(crate) use quoting::quoted;
 pub(crate) use rows::{EXPANDED, SUBSCRIPTS};
 pub use version::built_from;
+pub(crate) use version::version;
 pub(crate) use waiting::waiting;
 
 pub(crate) use function::{Compute, PureFunction, over_arrays, typed};
@@ -112,7 +113,7 @@ pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
         regular::regexp_replace(),
         digest::md5(),
         escapes::unistr(),
-        version::version(),
+        version(false),
         fixed::to_char(),
         fixed::to_varchar(),
     ]);

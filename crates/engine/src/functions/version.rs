@@ -1,5 +1,6 @@
 //! version(): the engine's version, and the commit where the program has told it.
 
+use crate::settings::POSTGRESQL_VERSION;
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
@@ -26,19 +27,22 @@ pub fn built_from(commit: Option<&'static str>) {
     }
 }
 
-/// `Gingham 0.1.0, 7c5310ec`.
-fn text() -> String {
+/// `Gingham 0.1.0, 7c5310ec`, or what clients of PostgreSQL read: `PostgreSQL 15.0 (Gingham 0.1.0, 7c5310ec)`.
+fn text(of_server: bool) -> String {
     let commit = COMMIT.get().map_or_else(String::new, |commit| format!(", {commit}"));
-    format!("Gingham {}{commit}", env!("CARGO_PKG_VERSION"))
+    let own = format!("Gingham {}{commit}", env!("CARGO_PKG_VERSION"));
+    if of_server { format!("PostgreSQL {POSTGRESQL_VERSION} ({own})") } else { own }
 }
 
-/// version(), in place of DataFusion's.
-pub(super) fn version() -> Arc<ScalarUDF> {
-    Arc::new(ScalarUDF::new_from_impl(Version { signature: Signature::nullary(Volatility::Immutable) }))
+/// version(), in place of DataFusion's; `of_server` as clients of PostgreSQL read it.
+pub(crate) fn version(of_server: bool) -> Arc<ScalarUDF> {
+    let signature = Signature::nullary(Volatility::Immutable);
+    Arc::new(ScalarUDF::new_from_impl(Version { of_server, signature }))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Version {
+    of_server: bool,
     signature: Signature,
 }
 
@@ -56,6 +60,6 @@ impl ScalarUDFImpl for Version {
     }
 
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        Ok(ColumnarValue::Scalar(ScalarValue::Utf8View(Some(text()))))
+        Ok(ColumnarValue::Scalar(ScalarValue::Utf8View(Some(text(self.of_server)))))
     }
 }

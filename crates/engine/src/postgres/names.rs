@@ -2,7 +2,9 @@
 
 use crate::Result;
 use crate::postgres::advisory::AdvisoryRequest;
+use crate::postgres::roles::CatalogUser;
 use std::fmt;
+use std::time::Duration;
 
 /// What kind of thing has columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,4 +110,20 @@ pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
 
     /// Gives all advisory locks of the session back.
     fn unlock_all(&self);
+
+    /// The users that are known: the database's owner, the session's, and those of the other sessions.
+    fn users(&self) -> Vec<CatalogUser>;
+
+    /// Number of the session.
+    fn session_id(&self) -> i64;
+
+    /// Where the session's client is.
+    fn client_address(&self) -> Option<String>;
+
+    /// Cancels what another session runs; `false`, with a warning, where there is no such session.
+    fn cancel_session(&self, id: i64) -> Result<bool>;
+
+    /// Ends another session, and waits for its end for as long as `patience` where that is given; `false`, with a warning, where there
+    /// is no such session, or it has not ended.
+    fn terminate_session(&self, id: i64, patience: Option<Duration>) -> Result<bool>;
 }

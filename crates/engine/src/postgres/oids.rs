@@ -11,6 +11,8 @@ pub(crate) const PUBLIC: i64 = 2200;
 pub(crate) const DATABASE: i64 = 5;
 /// The role that owns everything.
 pub(crate) const OWNER: i64 = 10;
+/// Its name, and the user of sessions that name none.
+pub(crate) const USER: &str = "gingham";
 
 /// The first number of users' objects.
 const FIRST_OBJECT: i64 = 16_384;
@@ -18,6 +20,11 @@ const FIRST_OBJECT: i64 = 16_384;
 const FIRST_TEMPORARY: i64 = 1 << 29;
 /// The first number of what goes by its name.
 const FIRST_HASHED: i64 = 1 << 30;
+
+/// The number of a user.
+pub(crate) fn user_oid(name: &str) -> i64 {
+    if name == USER { OWNER } else { hashed("role", name) }
+}
 
 /// The number of an object of the database, by the catalog's.
 fn object_oid(id: u64) -> i64 {

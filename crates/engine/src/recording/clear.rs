@@ -1,5 +1,6 @@
 //! `gingham_clear_workload()`: forgets the recorded workload.
 
+use crate::error::invalid;
 use crate::recording::recorder::Recorder;
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -8,25 +9,26 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, Sca
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
 
-/// The function's name.
 /// The name of the function.
 pub(crate) const CLEAR_WORKLOAD: &str = "gingham_clear_workload";
 
-/// The function, which gives the number of shapes that there were.
-pub(crate) fn clear_workload(recorder: &Arc<Recorder>) -> Arc<ScalarUDF> {
+/// The function, which gives the number of shapes that there were, or fails by `refused`.
+pub(crate) fn clear_workload(recorder: &Arc<Recorder>, refused: Option<String>) -> Arc<ScalarUDF> {
     let signature = Signature::nullary(Volatility::Volatile);
-    Arc::new(ScalarUDF::new_from_impl(ClearWorkload { recorder: Arc::downgrade(recorder), signature }))
+    Arc::new(ScalarUDF::new_from_impl(ClearWorkload { recorder: Arc::downgrade(recorder), refused, signature }))
 }
 
 #[derive(Debug)]
 struct ClearWorkload {
     recorder: Weak<Recorder>,
+    /// Why this session may not.
+    refused: Option<String>,
     signature: Signature,
 }
 
 impl PartialEq for ClearWorkload {
     fn eq(&self, other: &Self) -> bool {
-        self.recorder.ptr_eq(&other.recorder)
+        self.recorder.ptr_eq(&other.recorder) && self.refused == other.refused
     }
 }
 
@@ -52,6 +54,9 @@ impl ScalarUDFImpl for ClearWorkload {
     }
 
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(refused) = &self.refused {
+            return invalid!(InsufficientPrivilege, "{refused}");
+        }
         let shapes = self.recorder.upgrade().map_or(0, |recorder| recorder.clear());
         Ok(ColumnarValue::Scalar(ScalarValue::Int64(Some(shapes as i64))))
     }

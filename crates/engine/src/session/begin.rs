@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::session::cancel::CancelToken;
 use crate::session::context::StatementContext;
-use crate::session::shared::{Session, read_only};
+use crate::session::shared::Session;
 use crate::session::statement_tables::StatementTables;
 use gingham_storage::panics::guarded;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ impl Session {
     pub(crate) fn begin_writing(self: &Arc<Self>, cancel: CancelToken) -> Result<StatementContext> {
         let context = self.begin(cancel)?;
         if self.is_read_only() {
-            return Err(read_only("write"));
+            return Err(self.read_only("a write"));
         }
         match &context.transaction {
             Some(open) if !open.writes() => {
@@ -36,6 +36,7 @@ impl Session {
         tables: StatementTables,
     ) -> Result<StatementContext> {
         guarded(|| {
+            self.running.require_open()?;
             let context = StatementContext::new(Arc::clone(self), cancel, tables, true)?;
             context.require_live()?;
             Ok(context)

@@ -1,7 +1,6 @@
-//! Cancellation and progress: one token per running statement, and the list of a connection's running statements.
+//! Cancellation and progress: one token per running statement.
 
 use crate::{Error, Result};
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 
@@ -114,6 +113,12 @@ impl CancelToken {
         }
     }
 
+    /// Lets go of what it counts by.
+    pub(super) fn forget_progress(&self) {
+        let source = std::mem::take(&mut *self.source());
+        drop(source);
+    }
+
     fn source(&self) -> MutexGuard<'_, ProgressSource> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,6 +138,11 @@ impl CancelToken {
     /// The error of a statement that was cancelled.
     pub(crate) fn error(&self) -> Error {
         self.reason.get().cloned().unwrap_or(Error::Cancelled)
+    }
+
+    /// An error of the statement, where what has asked whether it is cancelled does not know why.
+    pub(crate) fn why(&self, error: Error) -> Error {
+        if matches!(error, Error::Cancelled) { self.error() } else { error }
     }
 
     fn leave_running(&self, next: CancelState) {
@@ -269,55 +279,5 @@ impl StatementHandle {
     /// ```
     pub fn progress(&self) -> Option<StatementProgress> {
         self.token.progress()
-    }
-}
-
-/// The statements that a connection and its clones run now.
-#[derive(Debug, Default)]
-pub(crate) struct RunningStatements {
-    tokens: Mutex<(u64, BTreeMap<u64, CancelToken>)>,
-}
-
-impl RunningStatements {
-    /// Adds a statement; it is taken off the list when the guard is dropped.
-    pub(crate) fn enter(self: &Arc<Self>, token: CancelToken) -> RunningGuard {
-        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.0 += 1;
-        let number = tokens.0;
-        tokens.1.insert(number, token);
-        RunningGuard { running: Arc::clone(self), number }
-    }
-
-    /// True when nothing runs.
-    #[cfg(test)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).1.is_empty()
-    }
-
-    /// Cancels all statements that run now.
-    pub(crate) fn cancel_all(&self) {
-        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.1.values().for_each(CancelToken::cancel);
-    }
-
-    /// How far the statement is that was started last among those that count.
-    pub(crate) fn progress(&self) -> Option<StatementProgress> {
-        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.1.values().rev().find_map(CancelToken::progress)
-    }
-}
-
-/// Keeps a statement on the list of running ones.
-#[derive(Debug)]
-pub(crate) struct RunningGuard {
-    running: Arc<RunningStatements>,
-    number: u64,
-}
-
-impl Drop for RunningGuard {
-    fn drop(&mut self) {
-        let ended = self.running.tokens.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.number);
-        // The plan holds memory.
-        drop(ended.map(|token| std::mem::take(&mut *token.source())));
     }
 }

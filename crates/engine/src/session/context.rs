@@ -60,6 +60,8 @@ pub(crate) struct StatementContext {
     pub(crate) temp: Option<Arc<Snapshot>>,
     /// The tables that came with the statement.
     pub(crate) tables: StatementTables,
+    /// The files that it names are the program's own, made for it.
+    pub(crate) owns_files: bool,
     /// The statement's text, when it is one that a plan may be kept for.
     pub(crate) text: Option<Arc<str>>,
     /// The types that a client says its parameters have, `None` for those that are open. Only a statement that is described has them;
@@ -172,6 +174,7 @@ impl StatementContext {
             snapshot,
             temp,
             tables,
+            owns_files: false,
             text,
             parameter_types: None,
             settings_number,
@@ -228,7 +231,7 @@ impl StatementContext {
         self.in_line_by(&store, &options, take).await?;
         let (session, transaction) = (Arc::clone(&self.session), self.transaction.clone());
         let newest = Self::within(session, self.cancel, self.tables, transaction, true)?;
-        Ok(Self { waited: self.waited, watch: self.watch, ..newest })
+        Ok(Self { waited: self.waited, watch: self.watch, owns_files: self.owns_files, text: self.text, ..newest })
     }
 
     /// This statement, which passes over records that others may change.

@@ -4,7 +4,8 @@ use crate::recording::Recorder;
 use crate::session::SessionTransaction;
 use crate::session::advisory_locks::AdvisoryLocks;
 use crate::session::memory::BudgetPool;
-use crate::session::settings::next_number;
+use crate::session::registry::SessionRegistry;
+use crate::session::settings::{SettingNumbers, next_number};
 use crate::settings::FallbackCounts;
 use crate::{Error, Result};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -44,6 +45,10 @@ pub(crate) struct Engine {
     pub(crate) transactions: Mutex<Vec<Weak<SessionTransaction>>>,
     /// Number of the settings that sessions start with.
     pub(crate) settings_number: u64,
+    /// Numbers of the settings that other sessions start with.
+    pub(crate) other_numbers: SettingNumbers,
+    /// The sessions that are there.
+    pub(crate) sessions: Arc<SessionRegistry>,
     /// Places of statements that may wait for the write lock.
     pub(crate) waiting: Arc<Semaphore>,
     /// Counts of what plans that were run left to DataFusion's operators.
@@ -97,6 +102,8 @@ impl Engine {
             pool,
             transactions,
             settings_number,
+            other_numbers: SettingNumbers::default(),
+            sessions: Arc::default(),
             waiting,
             fallbacks: Arc::default(),
             advisory: Arc::default(),

@@ -40,6 +40,7 @@ pub(crate) async fn files(
     session: &Session,
 ) -> Result<Arc<dyn TableProvider>> {
     patterns.iter().try_for_each(|path| local(path))?;
+    session.require_admin(format_args!("reading file '{}'", patterns.join("', '")))?;
     let (own, options, rejects) = (patterns.clone(), options, session.rejects.clone());
     let (found, options) = blocking(move || Ok((FileTable::find(&own, &options, &rejects)?, options))).await?;
     match found {

@@ -5,6 +5,9 @@
 //! |---|---|
 //! | `engine` | what all sessions of a database share: store, memory, threads |
 //! | `shared` | the session: what the clones of a connection share |
+//! | `options`, `identity` | whose a session is, and how it begins |
+//! | `rights` | what its user may do |
+//! | `registry`, `listed` | the sessions of a database as they see each other |
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `advisory_locks` | advisory locks, and who has them |
 //! | `advisory` | how a session takes them |
@@ -27,6 +30,9 @@
 //! | `sequence_values` | what a session has got of sequences |
 //! | `sequences` | how a statement asks sequences for values |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
+//! | `running` | the statements that a session runs |
+//! | `idle_watch` | who looks after transactions that stand still |
+//! | `session_tables` | the sessions as a table |
 //! | `cancel`, `progress` | cancelling, and how far a statement is |
 //! | `explaining` | what EXPLAIN sees of a statement |
 //! | `times` | how long a statement is planned |
@@ -43,18 +49,26 @@ mod ending_tables;
 mod engine;
 mod explaining;
 pub(crate) mod external_files;
+mod identity;
+mod idle_watch;
 mod information_schema;
+mod listed;
 mod memory;
 mod notices;
 mod object_tables;
+mod options;
 mod pg_catalog;
 mod plans;
 pub(crate) mod progress;
+mod registry;
 mod result;
+mod rights;
 mod run;
+mod running;
 pub(crate) mod sequence_defaults;
 mod sequence_values;
 mod sequences;
+mod session_tables;
 mod settings;
 mod shared;
 mod state;
@@ -74,12 +88,15 @@ pub(crate) use cursors::CursorOptions;
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use explaining::{Explaining, Until};
 pub use notices::{Notice, NoticeListener, Notices, Severity};
+pub use options::SessionOptions;
 pub(crate) use plans::CachedPlan;
+pub use registry::{SessionInfo, SessionState};
 pub use result::{CommandTag, QueryResult, plain_strings};
 pub(crate) use run::{Beginning, Started, finished, finished_change, start, start_in, start_kept};
+pub(crate) use running::RunningGuard;
 pub(crate) use sequences::SequenceAccess;
 pub(crate) use settings::{GivenBack, SettingChange, SettingChanges, ShownSetting};
-pub(crate) use shared::{PreparedStatement, Session, TableStandIn, read_only};
+pub(crate) use shared::{PreparedStatement, Session, TableStandIn};
 pub(crate) use state::BARE_NAMES;
 pub use statement_tables::StatementTables;
 pub use times::PlanningTimes;

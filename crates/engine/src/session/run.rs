@@ -2,7 +2,9 @@
 
 use crate::recording::Recording;
 use crate::session::result::{QueryResult, ResultHead};
-use crate::session::{CachedPlan, CancelToken, Outcome, Session, StatementContext, StatementTables, Stopwatch, Use};
+use crate::session::{
+    CachedPlan, CancelToken, Outcome, RunningGuard, Session, StatementContext, StatementTables, Stopwatch, Use,
+};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -85,13 +87,13 @@ impl Beginning {
     }
 }
 
-/// Starts `work`, which runs one statement, with `tables` of its own, in the context it is given, until it is cancelled by
-/// `cancel`.
+/// Starts `work`, which runs one statement that has `entered`, with `tables` of its own, in the context it is given, until it is
+/// cancelled by `cancel`.
 pub(crate) fn start<F, W>(
     session: &Arc<Session>,
     tables: StatementTables,
     watch: Stopwatch,
-    (cancel, beginning): (CancelToken, Beginning),
+    (cancel, beginning, entered): (CancelToken, Beginning, RunningGuard),
     work: W,
 ) -> Result<Started>
 where
@@ -107,16 +109,20 @@ where
         let part = context.transaction.clone();
         Ok((work(context).await?, part))
     };
-    start_with(session, (cancel, watch), (Told::Later(head), Some(sender)), work, || ())
+    start_with(session, (cancel, watch, entered), (Told::Later(head), Some(sender)), work, || ())
 }
 
-/// Starts `work` in a context that is there already: in the transaction that the session was in when it was made.
+/// Starts `work` in a context that is there already: in the transaction that the session was in when it was made. Others see the
+/// context's text as its statement.
 pub(crate) fn start_in<F, W>(context: StatementContext, work: W) -> Result<Started>
 where
     W: FnOnce(StatementContext) -> F,
     F: Future<Output = Result<Outcome>> + Send + 'static,
 {
-    let (session, known) = (Arc::clone(&context.session), (context.cancel.clone(), Arc::clone(&context.watch)));
+    let session = Arc::clone(&context.session);
+    let text = context.text.clone().unwrap_or_else(|| "".into());
+    let entered = session.running.enter(context.cancel.clone(), text)?;
+    let known = (context.cancel.clone(), Arc::clone(&context.watch), entered);
     let (sender, head) = oneshot::channel();
     let part = context.transaction.clone();
     let work = work(context);
@@ -124,14 +130,19 @@ where
 }
 
 /// Starts a statement whose plan was kept, and with it the schema: nobody has to wait for the threads to tell it.
-pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: CachedPlan) -> Result<Started> {
+pub(crate) fn start_kept(
+    session: &Arc<Session>,
+    watch: Stopwatch,
+    (cancel, entered): (CancelToken, RunningGuard),
+    kept: CachedPlan,
+) -> Result<Started> {
     let head = ResultHead { schema: kept.schema(), affected: None };
-    let (again, cancel) = (kept.at_rest(), CancelToken::new());
+    let again = kept.at_rest();
     let watch = Arc::new(watch);
     let (own, known) = (cancel.clone(), Arc::clone(&watch));
     start_with(
         session,
-        (cancel, watch),
+        (cancel, watch, entered),
         (Told::Now(head), None),
         async move { Ok((Outcome::Rows(kept.rows(&own, &known)?), None)) },
         move || again.make_ready(),
@@ -161,12 +172,11 @@ pub(crate) fn finished_change(watch: Stopwatch, records: u64) -> Started {
 /// Starts `work`, and does `after` when all that it gave was taken.
 fn start_with(
     session: &Arc<Session>,
-    (cancel, watch): (CancelToken, Arc<Stopwatch>),
+    (cancel, watch, guard): (CancelToken, Arc<Stopwatch>, RunningGuard),
     (head, mut head_sender): (Told, Option<oneshot::Sender<Result<ResultHead>>>),
     work: impl Future<Output = Result<StatementOutcome>> + Send + 'static,
     after: impl FnOnce() + Send + 'static,
 ) -> Result<Started> {
-    let guard = session.running.enter(cancel.clone());
     let (sender, batches) = mpsc::channel(WAITING_BATCHES);
     let started =
         Started { command: "", head, batches, cancel: cancel.clone(), watch: Arc::clone(&watch), recording: None };
@@ -179,10 +189,10 @@ fn start_with(
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(cancel.error()),
-                result = drive(work, &watch, &mut head_sender, &sender) => result,
+                result = drive(work, &cancel, &watch, &mut head_sender, &sender) => result,
             }
         }));
-        let result = joined(driven.catch_unwind().await);
+        let result = joined(driven.catch_unwind().await).map_err(|error| cancel.why(error));
         // The plan goes with it.
         drop(guard);
         session.notices.flush();
@@ -223,6 +233,7 @@ async fn within(limit: Option<Duration>, cancel: &CancelToken, work: impl Future
 
 async fn drive(
     work: impl Future<Output = Result<StatementOutcome>>,
+    cancel: &CancelToken,
     watch: &Stopwatch,
     head: &mut Option<oneshot::Sender<Result<ResultHead>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,
@@ -253,7 +264,8 @@ async fn drive(
             break;
         }
     }
-    Ok(())
+    // One that has cancelled itself has not looked.
+    cancel.check()
 }
 
 impl Told {

@@ -2,7 +2,7 @@
 //! transaction, of that.
 
 use crate::functions::waiting;
-use crate::session::{Session, StatementContext, Use, did_you_mean, read_only};
+use crate::session::{Session, StatementContext, Use, did_you_mean};
 use crate::settings::{SequenceReference, Sequences};
 use crate::sql::sequence_names::names_in;
 use crate::{Error, Result};
@@ -104,6 +104,16 @@ impl SequenceAccess {
         })
     }
 
+    /// Fails where a value may not be taken of a sequence of `store`, or set.
+    fn require_writer(&self, store: &Arc<Store>, what: &str) -> Result<()> {
+        let session = self.session()?;
+        let is_temporary = !Arc::ptr_eq(store, &session.engine.store);
+        if session.is_reader() || (!is_temporary && session.is_read_only()) {
+            return Err(session.read_only(what));
+        }
+        Ok(())
+    }
+
     /// Does `work` as part of the statement's transaction, when that has the turn to write, or else as a transaction of its own.
     fn write<R: Send + 'static>(
         &self,
@@ -111,9 +121,6 @@ impl SequenceAccess {
         work: impl FnOnce(&mut Transaction<'_>) -> gingham_storage::Result<R> + Send + 'static,
     ) -> Result<R> {
         let session = self.session()?;
-        if Arc::ptr_eq(store, &session.engine.store) && session.is_read_only() {
-            return Err(read_only("nextval or setval"));
-        }
         // One that has not written yet has no turn to write, and would keep others from it for a number.
         let open = self.open().filter(|open| open.has_turn(&session, store));
         waiting(|| match open {
@@ -133,6 +140,7 @@ impl Sequences for SequenceAccess {
             return Ok(vec![0; wanted]);
         }
         let FoundSequence { store, record } = self.find(reference)?;
+        self.require_writer(&store, "nextval")?;
         let (number, wanted) = (record.definition.number, wanted as u64);
         let values = match store.numbers_at_hand(&record, wanted) {
             Some(values) => values,
@@ -162,6 +170,7 @@ impl Sequences for SequenceAccess {
         if self.planned_only {
             return Ok(());
         }
+        self.require_writer(&store, "setval")?;
         let number = definition.number;
         self.write(&store, move |transaction| transaction.set_sequence(number, last, called))?;
         if called {

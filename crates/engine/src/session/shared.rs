@@ -4,11 +4,15 @@ use crate::Result;
 use crate::files::Rejects;
 use crate::recording::Recording;
 use crate::session::advisory_locks::HeldLocks;
-use crate::session::cancel::RunningStatements;
 use crate::session::cursors::Cursors;
 use crate::session::ending_tables::EndingTables;
 use crate::session::engine::Engine;
+use crate::session::identity::Identity;
+use crate::session::idle_watch::IdleWatch;
 use crate::session::notices::Notices;
+use crate::session::options::SessionOptions;
+use crate::session::registry::ListedSession;
+use crate::session::running::RunningStatements;
 use crate::session::sequence_values::SequenceValues;
 use crate::session::statement_tables::StatementTables;
 use crate::session::transaction::Slot;
@@ -17,10 +21,11 @@ use crate::settings::Settings;
 use crate::statements::Statement;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::{FunctionRegistry, SessionState};
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
-use gingham_storage::{DEFAULT_SCHEMA, SqlState, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
@@ -32,6 +37,8 @@ const FIRST_TEMP_NUMBER: u64 = 1 << 28;
 pub(crate) struct Session {
     /// The database.
     pub(crate) engine: Arc<Engine>,
+    /// Whose it is, and what it may do.
+    pub(crate) identity: Identity,
     /// Functions, rules and settings; each statement clones it and adds the catalog of its snapshot.
     pub(super) state: RwLock<SessionState>,
     /// Number of the settings in `state`: no two sets of settings in the process share one.
@@ -46,6 +53,10 @@ pub(crate) struct Session {
     pub(crate) running: Arc<RunningStatements>,
     /// The transaction between BEGIN and COMMIT.
     pub(super) transaction: Mutex<Slot>,
+    /// Who looks after transactions that stand still.
+    pub(super) idle_watch: IdleWatch,
+    /// The settings that it began with, where it was given some.
+    pub(super) defaults: OnceLock<SessionDefaults>,
     /// `gingham.record_workload`, where each statement looks at it.
     pub(crate) records: AtomicBool,
     /// A table that statements find in the place of another.
@@ -63,6 +74,9 @@ pub(crate) struct Session {
     /// Advisory locks that it has until it gives them back.
     pub(crate) advisory: HeldLocks,
 }
+
+/// Settings that a session was given when it began, by the names and as the values that they are kept by.
+pub(super) type SessionDefaults = BTreeMap<String, String>;
 
 /// A table in the place of another, which has the same columns.
 #[derive(Debug)]
@@ -95,19 +109,34 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// A session with default settings.
     pub(crate) fn new(engine: Arc<Engine>) -> Arc<Self> {
+        Self::made(engine, &SessionOptions::default())
+    }
+
+    /// A session as `options` say. Fails for settings that there are not, or that are not the session's.
+    pub(crate) fn begun(engine: Arc<Engine>, options: &SessionOptions) -> Result<Arc<Self>> {
+        let own = Self::made(engine, options);
+        own.take_defaults(options)?;
+        Ok(own)
+    }
+
+    fn made(engine: Arc<Engine>, options: &SessionOptions) -> Arc<Self> {
         let state = state::template(&engine);
         let engine_settings = engine.settings_number;
         let rejects = Rejects::default();
         let notices = Notices::new(rejects.clone());
-        Arc::new_cyclic(|own| Self {
+        let identity = Identity::new(options, &engine.sessions);
+        let own = Arc::new_cyclic(|own| Self {
+            state: RwLock::new(with_functions(state, own, identity.functions(&engine.recorder))),
             engine,
-            state: RwLock::new(with_functions(state, own)),
+            identity,
             settings_number: AtomicU64::new(engine_settings),
             temp: OnceLock::new(),
             externals: Arc::new(MemorySchemaProvider::new()),
             prepared: Mutex::default(),
             running: Arc::default(),
             transaction: Mutex::default(),
+            idle_watch: IdleWatch::default(),
+            defaults: OnceLock::new(),
             records: AtomicBool::new(false),
             stand_in: OnceLock::new(),
             rejects,
@@ -116,7 +145,10 @@ impl Session {
             notices,
             cursors: Cursors::default(),
             advisory: HeldLocks::default(),
-        })
+        });
+        let listed: Weak<Self> = Arc::downgrade(&own);
+        own.engine.sessions.add(&own.identity.number, listed as Weak<dyn ListedSession>);
+        own
     }
 
     /// Whether statements are recorded.
@@ -225,17 +257,11 @@ impl Session {
     }
 }
 
-/// The state with the functions that know their session.
-fn with_functions(mut state: SessionState, session: &Weak<Session>) -> SessionState {
-    for function in settings::functions(session) {
-        // There is none of the name before.
+/// The state with the functions that know their session, and those that are this one's alone.
+fn with_functions(mut state: SessionState, session: &Weak<Session>, own: Vec<Arc<ScalarUDF>>) -> SessionState {
+    for function in settings::functions(session).into_iter().chain(own) {
+        // It takes the place of the one of its name, where there is one.
         drop(state.register_udf(function));
     }
     state
-}
-
-/// The error of a statement that may not write.
-pub(crate) fn read_only(what: &str) -> crate::Error {
-    let text = format!("{what} can't run in a transaction that is READ ONLY");
-    crate::Error::invalid(SqlState::ReadOnlySqlTransaction, text)
 }

@@ -93,7 +93,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
             .chain(temporal::functions())
             .chain(text::json::functions()),
     );
-    builder.scalar_functions().get_or_insert_default().push(clear_workload(&engine.recorder));
+    builder.scalar_functions().get_or_insert_default().push(clear_workload(&engine.recorder, None));
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(UntypedTexts));
     builder.expr_planners().get_or_insert_default().insert(1, Arc::new(TimeComparison));
     builder.expr_planners().get_or_insert_default().insert(2, Arc::new(temporal::TemporalOperators));

@@ -3,9 +3,11 @@
 
 use crate::Result;
 use crate::session::Session;
-use crate::session::object_tables;
+use crate::session::registry::HIDDEN;
+use crate::session::{object_tables, session_tables};
 use crate::table::scalar;
-use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray};
+use crate::temporal::zones::ZONE;
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
 use gingham_storage::encoding::Encoding;
@@ -26,6 +28,7 @@ pub(crate) const NAMES: &[&str] = &[
     "gingham_indexes",
     "gingham_sequences",
     "gingham_comments",
+    "gingham_sessions",
     "gingham_transactions",
     "gingham_fallbacks",
     "gingham_workload",
@@ -58,6 +61,7 @@ pub(crate) fn table(
         "gingham_tables" => tables(&all, &session.engine.store)?,
         "gingham_columns" => columns(&all)?,
         "gingham_segments" => segments(&all)?,
+        "gingham_sessions" => session_tables::sessions(session)?,
         "gingham_transactions" => transactions(session)?,
         "gingham_indexes" => indexes(&all)?,
         "gingham_sequences" => object_tables::sequences(session, &both.clone().collect::<Vec<_>>())?,
@@ -156,6 +160,12 @@ impl SystemColumns {
         self.0.push((name, Arc::new(values.collect::<BooleanArray>()), true));
     }
 
+    /// Moments in microseconds since 1970.
+    pub(crate) fn moment(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
+        let values = values.collect::<TimestampMicrosecondArray>().with_timezone(ZONE);
+        self.0.push((name, Arc::new(values), true));
+    }
+
     pub(crate) fn batch(self) -> Result<RecordBatch> {
         Ok(RecordBatch::try_from_iter_with_nullable(self.0)?)
     }
@@ -175,11 +185,13 @@ fn fallbacks(session: &Session) -> Result<RecordBatch> {
 /// The recorded statements by shape, those that took most time first.
 fn workload(session: &Session) -> Result<RecordBatch> {
     let shapes = session.engine.recorder.shapes();
+    // Others have run them.
+    let seen = |text: &str| if session.is_admin() { text.to_owned() } else { HIDDEN.to_owned() };
     let mut columns = SystemColumns::default();
-    columns.text("statement", shapes.iter().map(|(shape, _)| Some(shape.as_str().into())));
+    columns.text("statement", shapes.iter().map(|(shape, _)| Some(seen(shape).into())));
     columns.number("executions", shapes.iter().map(|(_, known)| Some(known.count)));
     columns.number("total_us", shapes.iter().map(|(_, known)| Some(known.nanoseconds / 1000)));
-    columns.text("example", shapes.iter().map(|(_, known)| known.examples.first().map(|text| text.as_str().into())));
+    columns.text("example", shapes.iter().map(|(_, known)| known.examples.first().map(|text| seen(text).into())));
     columns.number("examples", shapes.iter().map(|(_, known)| Some(known.examples.len() as u64)));
     columns.batch()
 }

@@ -29,6 +29,9 @@ impl StatementContext {
         if let Some(explaining) = &self.explaining {
             explaining.writes()?;
         }
+        if self.session.is_reader() {
+            return Err(self.session.read_only("a write"));
+        }
         if self.transaction.as_ref().is_some_and(|transaction| transaction.has_turn(&self.session, store)) {
             return blocking(work).await;
         }

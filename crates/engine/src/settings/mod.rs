@@ -19,7 +19,9 @@ mod parse;
 mod sequences;
 
 pub(crate) use choices::{ColumnNames, Execution, Machine, REFERENCE_THREADS};
-pub(crate) use client::{ClientSettings, KNOWN, KnownSetting, SettingKind, WITHOUT_EFFECT, checked, known};
+pub(crate) use client::{
+    ClientSettings, KNOWN, KnownSetting, POSTGRESQL_VERSION, SettingKind, WITHOUT_EFFECT, checked, known,
+};
 pub(crate) use isolation::{IsolationLevel, TransactionModes};
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 pub(crate) use parse::switch;
@@ -91,6 +93,10 @@ pub(crate) struct Settings {
     pub(crate) isolation: IsolationLevel,
     /// `gingham.idle_in_transaction_timeout`: how long a transaction may be open without a statement.
     pub(crate) idle_timeout: Option<Duration>,
+    /// `gingham.idle_writer_timeout`: how long a transaction that has the turn to write may be open without a statement.
+    pub(crate) idle_writer_timeout: Option<Duration>,
+    /// `gingham.idle_session_timeout`: how long a session of a server may be without a statement outside of a transaction.
+    pub(crate) idle_session_timeout: Option<Duration>,
     /// `gingham.durability`: whether a power loss may undo the last commit.
     pub(crate) relaxed: bool,
     /// `gingham.auto_vacuum`: whether commits let the catalog's file be made smaller in the background.
@@ -133,6 +139,8 @@ const DEFAULT_ISOLATION: &str =
     "What a transaction sees of others unless it says so: repeatable read, or read committed, as PostgreSQL";
 const IDLE_TIMEOUT: &str =
     "How long a transaction may be open without a statement before it is rolled back, such as '5 min'; 0 is for ever";
+const IDLE_WRITER_TIMEOUT: &str = "How long a transaction that keeps others from writing may be open without a statement before it is rolled back, such as '60 s'; 0 is for ever";
+const IDLE_SESSION_TIMEOUT: &str = "How long a client of a server may send no statement, outside of a transaction, before it is disconnected, such as '30 min'; 0 is for ever";
 const DURABILITY: &str = "full: a commit survives a power loss; relaxed: the last one may not, but never in part";
 const AUTO_VACUUM: &str =
     "Make the catalog's file smaller in the background when a commit leaves more than half of it free: true or false";
@@ -192,6 +200,8 @@ impl Settings {
             statement_timeout: None,
             isolation: IsolationLevel::RepeatableRead,
             idle_timeout: None,
+            idle_writer_timeout: None,
+            idle_session_timeout: None,
             relaxed: false,
             auto_vacuum: true,
             show_code: None,
@@ -233,6 +243,8 @@ impl Settings {
             "statement_timeout" => self.statement_timeout = durations::parse(key, value)?,
             "default_isolation" => self.isolation = IsolationLevel::of(value)?,
             "idle_in_transaction_timeout" => self.idle_timeout = durations::parse(key, value)?,
+            "idle_writer_timeout" => self.idle_writer_timeout = durations::parse(key, value)?,
+            "idle_session_timeout" => self.idle_session_timeout = durations::parse(key, value)?,
             "auto_vacuum" => self.auto_vacuum = parse_switch(key, value)?,
             "durability" => self.relaxed = parse_durability(value)?,
             "show_code" => self.show_code = parse_show_code(value)?,
@@ -298,6 +310,8 @@ impl ExtensionOptions for Settings {
             entry("statement_timeout", durations::show(self.statement_timeout), STATEMENT_TIMEOUT),
             entry("default_isolation", self.isolation.name().to_owned(), DEFAULT_ISOLATION),
             entry("idle_in_transaction_timeout", durations::show(self.idle_timeout), IDLE_TIMEOUT),
+            entry("idle_writer_timeout", durations::show(self.idle_writer_timeout), IDLE_WRITER_TIMEOUT),
+            entry("idle_session_timeout", durations::show(self.idle_session_timeout), IDLE_SESSION_TIMEOUT),
             entry("durability", if self.relaxed { "relaxed" } else { "full" }.to_owned(), DURABILITY),
             entry("auto_vacuum", self.auto_vacuum.to_string(), AUTO_VACUUM),
             entry("show_code", self.show_code.map_or("off".to_owned(), |number| number.to_string()), SHOW_CODE),

@@ -13,6 +13,7 @@
 //! | `described` | the schema and the parameters of a statement, without running it |
 //! | `kind` | what a front end has to know of a statement before it runs it |
 //! | `named` | the tables that a statement names, and whether there are such |
+//! | `rights` | whether who may only read may run a statement |
 //! | `reads` | whether a statement leaves the database as it is |
 //! | `targets` | the tables that statements write, and the one writer of a store |
 //! | `uses` | what a statement asks of tables, without running it |
@@ -27,6 +28,7 @@ pub(crate) mod dml;
 pub(crate) mod kind;
 pub(crate) mod named;
 mod reads;
+mod rights;
 pub(crate) mod row_locks;
 mod targets;
 pub(crate) mod transfer;
@@ -39,6 +41,7 @@ pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::external::free_name;
 pub(crate) use crate::statements::reads::only_reads;
+pub(crate) use crate::statements::rights::needs_writer;
 pub(crate) use crate::statements::targets::{is_view, refuse_others, table_reference, writable, write};
 
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};

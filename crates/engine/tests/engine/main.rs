@@ -46,11 +46,13 @@ mod prepared;
 mod recursion;
 mod registered;
 mod repeated;
+mod roles;
 mod round_trips;
 #[path = "../../../../tests/support/rows.rs"]
 mod rows;
 mod scattered;
 mod session;
+mod sessions;
 mod shapes;
 mod shared;
 mod sorted;

@@ -306,7 +306,7 @@ fn the_state_of_the_transaction_is_public() {
         assert!(begun.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(connection.execute("SELECT 1").unwrap_err().sqlstate(), "25P02");
+    assert_eq!(connection.execute("SELECT 1").unwrap_err().sqlstate(), "25P03");
     connection.execute("ROLLBACK").unwrap();
     assert_eq!(connection.transaction_status(), TransactionStatus::None);
 }

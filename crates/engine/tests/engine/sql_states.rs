@@ -420,6 +420,8 @@ fn the_documentation_lists_all() {
         Error::Conflict(String::new()),
         Error::LockTimeout(String::new()),
         Error::RolledBack(String::new()),
+        Error::IdleTimeout(String::new()),
+        Error::Terminated(String::new()),
         Error::Locked(String::new()),
         Error::DiskFull(String::new()),
         Error::Io(String::new()),

@@ -197,7 +197,7 @@ fn a_transaction_that_is_idle_is_rolled_back() {
     run(&other, "DELETE FROM t WHERE k = 2");
     for sql in ["SELECT 1", "INSERT INTO t VALUES (20, 1)", "BEGIN", "ROLLBACK TO s"] {
         let error = one.execute(sql).expect_err("there is no transaction to do it in");
-        assert!(matches!(error, Error::RolledBack(_)) && error.sqlstate() == "25P02", "{sql}: {error}");
+        assert!(matches!(error, Error::IdleTimeout(_)) && error.sqlstate() == "25P03", "{sql}: {error}");
     }
     assert!(one.table("t").is_err() && one.appender("t").is_err());
     let error = one.execute("COMMIT").expect_err("nothing is committed");

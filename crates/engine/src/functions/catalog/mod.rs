@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `function` | a function over the catalog of its statement, for DataFusion |
 //! | `registered` | names as OIDs and back: `regclass` and its like |
-//! | `objects` | visibility, privileges, definitions, comments |
+//! | `objects` | visibility, definitions, comments |
+//! | `privileges` | what users may do |
 //! | `session` | who is connected to what |
 //! | `locks` | advisory locks |
 //! | `sizes` | bytes of tables |
@@ -13,6 +14,7 @@
 mod function;
 mod locks;
 mod objects;
+mod privileges;
 mod registered;
 mod session;
 mod sizes;
@@ -35,6 +37,7 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
     let own = registered::all()
         .into_iter()
         .chain(objects::all())
+        .chain(privileges::all())
         .chain(session::all())
         .chain(sizes::all())
         .chain(locks::all());

@@ -1,13 +1,13 @@
-//! What clients ask about objects: whether a name alone means them, what one may do with them, and how they were defined.
+//! What clients ask about objects: whether a name alone means them, and how they were defined.
 
 use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
 use crate::functions::catalog::registered::parts_of;
-use crate::postgres::{CatalogNames, Definition, OWNER, Relation, format_type};
+use crate::postgres::{CatalogNames, Definition, Relation, format_type};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 
 pub(super) fn all() -> Vec<CatalogFunction> {
-    visibility().into_iter().chain(privileges()).chain(definitions()).chain(comments()).collect()
+    visibility().into_iter().chain(definitions()).chain(comments()).collect()
 }
 
 fn visibility() -> Vec<CatalogFunction> {
@@ -53,99 +53,6 @@ pub(super) fn relation_of(value: &CatalogValue, names: &dyn CatalogNames) -> Res
     found.map(Some).ok_or_else(|| Error::invalid(SqlState::UndefinedTable, format!("relation '{text}' does not exist")))
 }
 
-/// There are no roles but the one that may do all: each function checks that what it is about is there, and that the
-/// privilege is one.
-fn privileges() -> Vec<CatalogFunction> {
-    const OF_TABLES: &[&str] =
-        &["select", "insert", "update", "delete", "truncate", "references", "trigger", "maintain"];
-    vec![
-        CatalogFunction::new("has_table_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
-            check(&privilege.text(), OF_TABLES)?;
-            Ok(relation_of(object, names)?.map_or(CatalogValue::Null, |_| CatalogValue::Truth(true)))
-        }),
-        CatalogFunction::new("has_any_column_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
-            check(&privilege.text(), &["select", "insert", "update", "references"])?;
-            Ok(relation_of(object, names)?.map_or(CatalogValue::Null, |_| CatalogValue::Truth(true)))
-        }),
-        CatalogFunction::new("has_column_privilege", 3..=4, Gives::Truth, |own, names| {
-            let [.., object, column, privilege] = own else { return Ok(CatalogValue::Null) };
-            check(&privilege.text(), &["select", "insert", "update", "references"])?;
-            let Some(relation) = relation_of(object, names)? else { return Ok(CatalogValue::Null) };
-            let columns = names.columns(relation.oid);
-            match column.integer() {
-                Some(number) => Ok(usize::try_from(number)
-                    .ok()
-                    .filter(|number| (1..=columns.len()).contains(number))
-                    .map_or(CatalogValue::Null, |_| CatalogValue::Truth(true))),
-                None if columns.contains(&column.text()) => Ok(CatalogValue::Truth(true)),
-                None => Err(Error::invalid(
-                    SqlState::UndefinedColumn,
-                    format!("column '{}' of relation '{}' does not exist", column.text(), relation.name),
-                )),
-            }
-        }),
-        CatalogFunction::new("has_schema_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
-            check(&privilege.text(), &["create", "usage"])?;
-            let schemas = names.schemas();
-            match object.integer() {
-                Some(oid) => {
-                    let is_there = schemas.iter().any(|(_, own)| *own == oid);
-                    Ok(if is_there { CatalogValue::Truth(true) } else { CatalogValue::Null })
-                }
-                None if schemas.iter().any(|(name, _)| *name == object.text()) => Ok(CatalogValue::Truth(true)),
-                None => {
-                    let text = format!("schema '{}' does not exist", object.text());
-                    Err(Error::invalid(SqlState::UndefinedSchema, text))
-                }
-            }
-        }),
-        CatalogFunction::new("has_database_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
-            check(&privilege.text(), &["create", "connect", "temp", "temporary"])?;
-            match object.integer() {
-                Some(oid) => {
-                    Ok(if oid == crate::postgres::DATABASE { CatalogValue::Truth(true) } else { CatalogValue::Null })
-                }
-                None if object.text() == names.database() => Ok(CatalogValue::Truth(true)),
-                None => {
-                    let text =
-                        format!("database '{}' does not exist; this one is '{}'", object.text(), names.database());
-                    Err(Error::invalid(SqlState::InvalidCatalogName, text))
-                }
-            }
-        }),
-        CatalogFunction::new("has_sequence_privilege", 2..=3, Gives::Truth, |own, names| {
-            let [.., object, privilege] = own else { return Ok(CatalogValue::Null) };
-            check(&privilege.text(), &["usage", "select", "update"])?;
-            Ok(relation_of(object, names)?.map_or(CatalogValue::Null, |_| CatalogValue::Truth(true)))
-        }),
-        may("has_function_privilege"),
-        may("has_type_privilege"),
-        may("has_tablespace_privilege"),
-        may("pg_has_role"),
-    ]
-}
-
-fn may(name: &'static str) -> CatalogFunction {
-    CatalogFunction::new(name, 2..=3, Gives::Truth, |_, _| Ok(CatalogValue::Truth(true)))
-}
-
-/// Errors on what is no privilege: `SELECT`, `INSERT WITH GRANT OPTION`, several with commas between.
-fn check(privileges: &str, known: &[&str]) -> Result<()> {
-    for own in privileges.split(',') {
-        let word = own.trim().to_lowercase();
-        let word = word.strip_suffix(" with grant option").unwrap_or(&word).trim();
-        if !known.contains(&word) {
-            let text = format!("'{}' is no privilege here; {} are", own.trim(), known.join(", "));
-            return Err(Error::invalid(SqlState::InvalidParameterValue, text));
-        }
-    }
-    Ok(())
-}
-
 fn definitions() -> Vec<CatalogFunction> {
     let mut all = vec![
         CatalogFunction::new("format_type", 2..=2, Gives::Text, |own, _| {
@@ -187,8 +94,11 @@ fn definitions() -> Vec<CatalogFunction> {
         }),
         CatalogFunction::new("pg_get_userbyid", 1..=1, Gives::Text, |own, names| {
             Ok(CatalogValue::Text(match own[0].integer() {
-                Some(OWNER) => names.user(),
-                other => format!("unknown (OID={})", other.unwrap_or_default()),
+                None => String::new(),
+                Some(oid) => match names.users().into_iter().find(|user| user.oid == oid) {
+                    Some(user) => user.name,
+                    None => format!("unknown (OID={oid})"),
+                },
             }))
         }),
         CatalogFunction::new("pg_partition_ancestors", 1..=1, Gives::Integer, |_, _| Ok(CatalogValue::Null)),

@@ -29,9 +29,25 @@ pub(super) fn all() -> Vec<CatalogFunction> {
             let system = (own[0] == CatalogValue::Truth(true)).then(|| "pg_catalog".to_owned());
             Ok(CatalogValue::Texts(system.into_iter().chain(names.search_path()).collect()))
         }),
-        CatalogFunction::new("pg_backend_pid", 0..=0, Gives::Integer, |_, _| {
-            Ok(CatalogValue::Integer(i64::from(std::process::id())))
+        CatalogFunction::new("pg_backend_pid", 0..=0, Gives::Integer, |_, names| {
+            Ok(CatalogValue::Integer(names.session_id()))
         }),
+        CatalogFunction::new("pg_cancel_backend", 1..=1, Gives::Truth, |own, names| {
+            Ok(CatalogValue::Truth(names.cancel_session(number("pg_cancel_backend", &own[0])?)?))
+        })
+        .volatile(),
+        CatalogFunction::new("pg_terminate_backend", 1..=2, Gives::Truth, |own, names| {
+            let of = |value| number("pg_terminate_backend", value);
+            let patience = match own.get(1).map(of).transpose()?.unwrap_or(0) {
+                0 => None,
+                milliseconds => Some(u64::try_from(milliseconds).map(Duration::from_millis).map_err(|_| {
+                    let text = "the timeout of pg_terminate_backend is not negative";
+                    Error::invalid(SqlState::NumericValueOutOfRange, text)
+                })?),
+            };
+            Ok(CatalogValue::Truth(names.terminate_session(of(&own[0])?, patience)?))
+        })
+        .volatile(),
         CatalogFunction::new("pg_is_in_recovery", 0..=0, Gives::Truth, |_, _| Ok(CatalogValue::Truth(false))),
         CatalogFunction::new("pg_postmaster_start_time", 0..=0, Gives::Moment, |_, _| {
             Ok(CatalogValue::Moment(started()))
@@ -41,8 +57,8 @@ pub(super) fn all() -> Vec<CatalogFunction> {
             Ok(CatalogValue::Integer(names.commit()))
         })
         .alias("pg_current_xact_id"),
-        CatalogFunction::new("inet_server_addr", 0..=0, Gives::Text, |_, _| Ok(CatalogValue::Null))
-            .alias("inet_client_addr"),
+        CatalogFunction::new("inet_server_addr", 0..=0, Gives::Text, |_, _| Ok(CatalogValue::Null)),
+        CatalogFunction::new("inet_client_addr", 0..=0, Gives::Text, |_, names| Ok(names.client_address().into())),
         CatalogFunction::new("inet_server_port", 0..=0, Gives::Integer, |_, _| Ok(CatalogValue::Null))
             .alias("inet_client_port"),
         CatalogFunction::new("pg_client_encoding", 0..=0, Gives::Text, |_, _| {
@@ -69,6 +85,14 @@ pub(super) fn all() -> Vec<CatalogFunction> {
         })
         .volatile(),
     ]
+}
+
+/// The whole number that an argument of a function is.
+fn number(function: &str, value: &CatalogValue) -> Result<i64> {
+    value.integer().ok_or_else(|| {
+        let text = format!("{function} takes a whole number, not '{}'", value.text());
+        Error::invalid(SqlState::UndefinedFunction, text)
+    })
 }
 
 fn seconds(value: &CatalogValue) -> Result<f64> {

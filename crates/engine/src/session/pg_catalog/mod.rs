@@ -9,8 +9,10 @@
 //! | `definitions` | constraints and indexes as SQL |
 //! | `rows` | tables as they are filled: columns by `columns.txt`, each row by the columns that it has |
 //! | `objects` | schemas, relations, columns, constraints |
+//! | `activity` | the sessions and what they run |
 //! | `others` | types, functions, roles, settings |
 
+mod activity;
 mod definitions;
 mod names;
 mod objects;
@@ -58,7 +60,8 @@ pub(super) async fn table(name: &str, seen: &Seen) -> Result<Option<Arc<dyn Tabl
         "pg_am" => others::access_methods(&mut rows),
         "pg_collation" => others::collations(&mut rows),
         "pg_database" => others::databases(&mut rows),
-        "pg_roles" | "pg_user" | "pg_authid" | "pg_shadow" => others::roles(&mut rows),
+        "pg_roles" | "pg_user" | "pg_authid" | "pg_shadow" => others::roles(seen, &mut rows),
+        "pg_stat_activity" => activity::sessions(seen, &mut rows),
         "pg_settings" => others::settings(seen, &mut rows),
         "pg_tablespace" => others::tablespaces(&mut rows),
         "pg_language" => others::languages(&mut rows),

@@ -1,24 +1,24 @@
 //! The catalog of one statement as functions see it, and what COMMENT ON says of its objects.
 
 use crate::Result;
-use crate::functions::started;
-use crate::postgres::{AdvisoryRequest, CatalogNames, Definition, MeasuredSize, Relation, hashed};
+use crate::functions::{started, waiting};
+use crate::postgres::{AdvisoryRequest, CatalogNames, CatalogUser, Definition, MeasuredSize, Relation, hashed};
 use crate::session::CancelToken;
 use crate::session::advisory_locks::HeldLocks;
+use crate::session::notices::{Notice, Severity};
 use crate::session::pg_catalog::definitions::{constraint_text, constraints, index_text};
 use crate::session::pg_catalog::relations::{
     ListedRelations, RelationSource, SEQUENCE_COLUMNS, Seen, TEMPORARY, index_of,
 };
 use crate::session::pg_catalog::rows;
 use crate::session::state::CATALOG;
+use gingham_storage::SqlState;
 use gingham_storage::model::CommentSubject;
 use gingham_storage::snapshot::TableSnapshot;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-
-/// Who is connected: the engine itself knows no users.
-pub(super) const USER: &str = "gingham";
+use std::time::Duration;
 
 /// What a statement's functions know of its catalog.
 pub(in crate::session) struct StatementNames {
@@ -58,6 +58,14 @@ impl StatementNames {
     /// Itself, where functions ask it while rows come.
     pub(in crate::session) fn kept(self: &Arc<Self>) -> Option<Arc<Self>> {
         self.is_needed.load(Ordering::Relaxed).then(|| Arc::clone(self))
+    }
+
+    /// Warns that there is no session of a number, which is `false` to who wanted to end it.
+    fn warn_of_none(&self, id: i64) -> bool {
+        let text = format!("PID {id} is not a session of this database");
+        let notices = &self.seen.session.notices;
+        notices.say(Notice { severity: Severity::Warning, sqlstate: SqlState::Warning, text });
+        false
     }
 
     fn relations(&self) -> &ListedRelations {
@@ -166,7 +174,7 @@ impl CatalogNames for StatementNames {
     }
 
     fn user(&self) -> String {
-        USER.to_owned()
+        self.seen.session.identity.user.clone()
     }
 
     fn commit(&self) -> i64 {
@@ -191,6 +199,38 @@ impl CatalogNames for StatementNames {
 
     fn unlock_all(&self) {
         self.seen.session.advisory.give_all_back();
+    }
+
+    fn users(&self) -> Vec<CatalogUser> {
+        self.seen.session.known_users()
+    }
+
+    fn session_id(&self) -> i64 {
+        self.seen.session.identity.number.id.into()
+    }
+
+    fn client_address(&self) -> Option<String> {
+        self.seen.session.identity.client_address.clone()
+    }
+
+    fn cancel_session(&self, id: i64) -> Result<bool> {
+        let Some(other) = self.seen.session.other_session(id, "cancelling")? else { return Ok(self.warn_of_none(id)) };
+        other.cancel();
+        Ok(true)
+    }
+
+    fn terminate_session(&self, id: i64, patience: Option<Duration>) -> Result<bool> {
+        let session = &self.seen.session;
+        let Some(other) = session.other_session(id, "ending")? else { return Ok(self.warn_of_none(id)) };
+        other.terminate();
+        drop(other);
+        let Some(patience) = patience else { return Ok(true) };
+        let is_gone = waiting(|| session.engine.wait_until_gone(id, patience, || self.cancel.is_cancelled()));
+        if !is_gone {
+            let text = format!("session {id} has not ended within {} ms", patience.as_millis());
+            session.notices.say(Notice { severity: Severity::Warning, sqlstate: SqlState::Warning, text });
+        }
+        Ok(is_gone)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Schemas, relations, columns and constraints as tables of the schema.
 
-use crate::postgres::{OWNER, Relation, RelationKind, hashed, of_arrow, of_column, system_table_oid, type_of_oid};
+use crate::postgres::{
+    OWNER, Relation, RelationKind, USER, hashed, of_arrow, of_column, system_table_oid, type_of_oid,
+};
 use crate::session::pg_catalog::definitions::{constraints, index_text, numbers};
-use crate::session::pg_catalog::names::{USER, bytes_of, described};
+use crate::session::pg_catalog::names::{bytes_of, described};
 use crate::session::pg_catalog::relations::{
     ListedRelations, RelationSource, SEQUENCE_COLUMNS, Seen, TEMPORARY, index_of,
 };

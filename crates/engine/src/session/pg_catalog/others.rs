@@ -1,7 +1,7 @@
 //! Types, functions, roles, settings and the rest that is the same in every database.
 
-use crate::postgres::{DATABASE, OWNER, PG_CATALOG, TYPES, hashed};
-use crate::session::pg_catalog::names::{USER, functions_of_type};
+use crate::postgres::{DATABASE, OWNER, PG_CATALOG, Role, TYPES, hashed};
+use crate::session::pg_catalog::names::functions_of_type;
 use crate::session::pg_catalog::objects::{BTREE, COLLATION, HEAP};
 use crate::session::pg_catalog::relations::Seen;
 use crate::session::pg_catalog::rows::{Cell, Rows};
@@ -132,24 +132,27 @@ pub(super) fn databases(rows: &mut Rows) {
     ]);
 }
 
-/// There is one role, which may do all.
-pub(super) fn roles(rows: &mut Rows) {
-    rows.push([
-        ("oid", OWNER.into()),
-        ("rolname", USER.into()),
-        ("rolsuper", true.into()),
-        ("rolinherit", true.into()),
-        ("rolcreaterole", true.into()),
-        ("rolcreatedb", true.into()),
-        ("rolcanlogin", true.into()),
-        ("rolbypassrls", true.into()),
-        ("rolconnlimit", (-1).into()),
-        ("usename", USER.into()),
-        ("usesysid", OWNER.into()),
-        ("usecreatedb", true.into()),
-        ("usesuper", true.into()),
-        ("usebypassrls", true.into()),
-    ]);
+/// The owner of all, and the users of sessions.
+pub(super) fn roles(seen: &Seen, rows: &mut Rows) {
+    for user in seen.session.known_users() {
+        let is_admin = user.role == Role::Admin;
+        rows.push([
+            ("oid", user.oid.into()),
+            ("rolname", user.name.as_str().into()),
+            ("rolsuper", is_admin.into()),
+            ("rolinherit", true.into()),
+            ("rolcreaterole", is_admin.into()),
+            ("rolcreatedb", is_admin.into()),
+            ("rolcanlogin", true.into()),
+            ("rolbypassrls", is_admin.into()),
+            ("rolconnlimit", (-1).into()),
+            ("usename", user.name.as_str().into()),
+            ("usesysid", user.oid.into()),
+            ("usecreatedb", is_admin.into()),
+            ("usesuper", is_admin.into()),
+            ("usebypassrls", is_admin.into()),
+        ]);
+    }
 }
 
 pub(super) fn settings(seen: &Seen, rows: &mut Rows) {

@@ -1,9 +1,8 @@
 //! Sequences as tables of the schema, and what depends on what: a sequence on its column, a default on its sequence, an index on its
 //! columns.
 
-use crate::postgres::{Relation, system_table_oid};
+use crate::postgres::{Relation, USER, system_table_oid};
 use crate::session::pg_catalog::definitions::{constraints, numbers};
-use crate::session::pg_catalog::names::USER;
 use crate::session::pg_catalog::objects::{default_of, default_oid};
 use crate::session::pg_catalog::relations::{ListedRelations, RelationSource, Seen, TEMPORARY, index_of};
 use crate::session::pg_catalog::rows::{Cell, Rows};

@@ -91,7 +91,7 @@ fn flag(array: &ArrayRef, row: usize) -> Option<bool> {
 }
 
 /// The value of the setting that a row names.
-fn shown(session: &Session, arguments: &[ArrayRef], row: usize) -> Result<Option<String>> {
+fn shown(session: &Arc<Session>, arguments: &[ArrayRef], row: usize) -> Result<Option<String>> {
     let Some(name) = text(&arguments[0], row) else { return Ok(None) };
     let missing_ok = match arguments.get(1).map(|own| flag(own, row)) {
         Some(None) => return Ok(None),
@@ -105,7 +105,7 @@ fn shown(session: &Session, arguments: &[ArrayRef], row: usize) -> Result<Option
 }
 
 /// Sets what a row says, and gives what it is then. A value of NULL is the default.
-fn set(session: &Session, arguments: &[ArrayRef], row: usize) -> Result<Option<String>> {
+fn set(session: &Arc<Session>, arguments: &[ArrayRef], row: usize) -> Result<Option<String>> {
     let Some(name) = text(&arguments[0], row) else {
         return crate::error::invalid!(InvalidParameterValue, "set_config: the name of the setting is NULL");
     };

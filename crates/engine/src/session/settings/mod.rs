@@ -5,15 +5,20 @@
 //! | `own` | settings that are kept among DataFusion's |
 //! | `shown` | values as SHOW and current_setting give them |
 //! | `changes` | what a transaction that ends gives back |
+//! | `defaults` | settings that a session was given when it began |
+//! | `rights` | who may set what |
 //! | `functions` | current_setting and set_config |
 
 mod changes;
+mod defaults;
 mod functions;
 mod own;
+mod rights;
 mod shown;
 
 pub(crate) use changes::{GivenBack, SettingChange, SettingChanges};
 pub(super) use functions::functions;
+pub(crate) use own::SettingNumbers;
 pub(super) use own::{merge_reserve, next_number};
 pub(crate) use shown::ShownSetting;
 
@@ -22,9 +27,6 @@ use crate::settings::{ClientSettings, IsolationLevel, KnownSetting, SettingKind,
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 use std::sync::Arc;
-
-/// The one user, who may do everything.
-pub(crate) const USER: &str = "gingham";
 
 /// Words for UTC itself.
 const UTC: [&str; 9] = ["utc", "gmt", "z", "zulu", "uct", "etc/utc", "+00:00", "+00", "0"];
@@ -97,10 +99,13 @@ impl Session {
             }
             SettingPlace::Program(own) => Ok(self.change_client(&own, value.map(str::to_owned))),
             SettingPlace::User(own) => match value {
-                None | Some(USER) => Ok(SettingChange { name: own.to_owned(), before: None, after: None }),
+                None => Ok(SettingChange { name: own.to_owned(), before: None, after: None }),
+                Some(name) if name == self.identity.user => {
+                    Ok(SettingChange { name: own.to_owned(), before: None, after: None })
+                }
                 Some(other) => Err(Error::invalid(
                     SqlState::InvalidParameterValue,
-                    format!("role '{other}' does not exist; the only one is '{USER}'"),
+                    format!("role '{other}' does not exist; the only one is '{}'", self.identity.user),
                 )),
             },
         }
@@ -116,7 +121,8 @@ impl Session {
             (before, value)
         });
         if name == "client_min_messages" {
-            self.notices.want(least_severity(after.as_deref()));
+            let begun_with = self.begun_with(name);
+            self.notices.want(least_severity(after.as_deref().or(begun_with.as_deref())));
         }
         SettingChange { name: name.to_owned(), before, after }
     }
@@ -153,7 +159,7 @@ impl Session {
     }
 
     /// The value of a setting of clients.
-    fn client(&self, name: &str) -> Option<String> {
+    pub(in crate::session) fn client(&self, name: &str) -> Option<String> {
         self.with_config(|config| ClientSettings::of(config).get(name).map(str::to_owned))
     }
 }

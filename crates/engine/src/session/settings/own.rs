@@ -8,12 +8,38 @@ use crate::{Error, Result};
 use datafusion::common::config::{ConfigField, ConfigOptions};
 use gingham_kernels::Isa;
 use gingham_storage::SqlState;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A number for settings that differ from all before.
 pub(in crate::session) fn next_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Numbers of the settings that sessions begin with, by what these are: sessions that begin alike share plans.
+#[derive(Debug, Default)]
+pub(crate) struct SettingNumbers(Mutex<BTreeMap<String, u64>>);
+
+/// Kinds of beginnings that are remembered; of more, each session has a number of its own.
+const BEGINNINGS: usize = 256;
+
+impl SettingNumbers {
+    /// The number of settings that are told apart by `beginning`.
+    pub(in crate::session) fn of(&self, beginning: String) -> u64 {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(&beginning) {
+            Some(number) => *number,
+            None => {
+                let number = next_number();
+                if known.len() < BEGINNINGS {
+                    known.insert(beginning, number);
+                }
+                number
+            }
+        }
+    }
 }
 
 /// Gives a setting of Gingham's or DataFusion's a value.
@@ -36,7 +62,7 @@ pub(super) fn reset(session: &Session, name: &str) -> Result<()> {
     session.change_state(|state| {
         let options = state.config_mut().options_mut();
         check_name(options, &name)?;
-        match value_among(fresh.config().options(), &name) {
+        match session.begun_with(&name).or_else(|| value_among(fresh.config().options(), &name)) {
             Some(value) => options.set(&name, &value)?,
             None => options.reset(&name)?,
         }
@@ -59,8 +85,10 @@ pub(super) fn changed(session: &Session) -> Vec<String> {
     let fresh = crate::session::state::template(&session.engine);
     let (state, _) = session.state();
     let defaults = fresh.config().options().entries();
-    let is_default =
-        |name: &str, value: &Option<String>| defaults.iter().any(|entry| entry.key == name && entry.value == *value);
+    let is_default = |name: &str, value: &Option<String>| match session.begun_with(name) {
+        Some(begun) => value.as_ref() == Some(&begun),
+        None => defaults.iter().any(|entry| entry.key == name && entry.value == *value),
+    };
     let entries = state.config_options().entries().into_iter();
     entries.filter(|entry| !is_default(&entry.key, &entry.value)).map(|entry| entry.key).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::session::Session;
-use crate::session::settings::{SettingPlace, USER, own, place};
+use crate::session::settings::{SettingPlace, own, place};
 use crate::settings::{ClientSettings, KNOWN, KnownSetting, SettingKind, WITHOUT_EFFECT, known};
 
 /// A setting and what it is now.
@@ -45,7 +45,8 @@ impl Session {
                 Some(value) => Ok(shown(&own, Some(value))),
                 None => Err(super::unknown(self, name)),
             },
-            SettingPlace::User(own) => Ok(shown(own, Some(if own == "role" { "none" } else { USER }.to_owned()))),
+            SettingPlace::User("role") => Ok(shown("role", Some("none".to_owned()))),
+            SettingPlace::User(own) => Ok(shown(own, Some(self.identity.user.clone()))),
             SettingPlace::Client(known) => Ok(shown(known.name, Some(self.value_of(known)))),
         }
     }
@@ -61,6 +62,7 @@ impl Session {
             SettingKind::OfTransaction if known.name == "transaction_read_only" => {
                 if self.is_read_only() { "on" } else { "off" }.to_owned()
             }
+            SettingKind::Fixed if known.name == "is_superuser" => if self.is_admin() { "on" } else { "off" }.to_owned(),
             _ => self.client(known.name).unwrap_or_default(),
         }
     }

@@ -9,9 +9,11 @@
 //! |---|---|
 //! | `open` | an open transaction and its parts |
 //! | `read_set` | what it has read before it writes |
-//! | `slot` | the transaction of a session: begun, ended, idle |
+//! | `slot` | the transaction of a session: begun, ended |
+//! | `idle` | transactions that stand still are rolled back |
 //! | `writing` | how a statement writes, alone or within |
 
+mod idle;
 mod open;
 mod read_set;
 mod slot;

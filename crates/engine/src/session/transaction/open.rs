@@ -21,8 +21,8 @@ pub(crate) enum Slot {
     None,
     /// Between BEGIN and COMMIT.
     Open(Arc<SessionTransaction>),
-    /// A statement failed and everything was rolled back; the text says why.
-    RolledBack(String),
+    /// Everything was rolled back before COMMIT or ROLLBACK came; the error says why.
+    RolledBack(Error),
 }
 
 /// Whether a connection is in a transaction.

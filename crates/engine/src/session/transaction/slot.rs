@@ -1,16 +1,15 @@
-//! The transaction of a session: begun, ended by its statements, or rolled back when nobody comes any more.
+//! The transaction of a session: begun, and ended by its statements.
 
 use crate::session::transaction::{SessionTransaction, Slot, TransactionStatus, Use};
-use crate::session::{CancelToken, Session, blocking};
+use crate::session::{CancelToken, Session};
 use crate::settings::{IsolationLevel, TransactionModes};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 use gingham_storage::store::WriteOptions;
-use std::sync::{Arc, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 impl Session {
-    fn slot(&self) -> MutexGuard<'_, Slot> {
+    pub(super) fn slot(&self) -> MutexGuard<'_, Slot> {
         self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -38,7 +37,7 @@ impl Session {
         match &*self.slot() {
             Slot::None => (None, None),
             Slot::Open(transaction) => (Some(transaction.enter()), None),
-            Slot::RolledBack(why) => (None, Some(Error::RolledBack(why.clone()))),
+            Slot::RolledBack(why) => (None, Some(why.clone())),
         }
     }
 
@@ -57,20 +56,22 @@ impl Session {
 
     /// Whether statements may not write now.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.open_transaction().map_or_else(|| self.default_read_only(), |open| open.is_read_only())
+        self.is_reader() || self.open_transaction().map_or_else(|| self.default_read_only(), |open| open.is_read_only())
     }
 
     /// SET; what is changed within a transaction goes when that is rolled back, and with its end when it is `local`.
-    pub(crate) fn set_in_transaction(&self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+    pub(crate) fn set_in_transaction(self: &Arc<Self>, name: &str, value: Option<&str>, local: bool) -> Result<()> {
         let open = self.open_transaction();
         if local && open.is_none() {
             // As PostgreSQL: it would end with the statement.
             self.shown_setting(name)?;
             return Ok(());
         }
+        self.check_setting(name, value)?;
         let change = self.change_setting(name, value)?;
         if let Some(open) = open {
             open.note_setting(change, local);
+            self.watch_idle()?;
         }
         Ok(())
     }
@@ -80,7 +81,6 @@ impl Session {
         self: &Arc<Self>,
         modes: TransactionModes,
         immediate: Option<&WriteOptions>,
-        idle: Option<Duration>,
         cancel: &CancelToken,
     ) -> Result<()> {
         let open = || {
@@ -89,8 +89,9 @@ impl Session {
         if self.in_transaction() {
             return Err(open());
         }
+        self.check_modes(modes)?;
         let isolation = modes.isolation.unwrap_or_else(|| self.default_isolation());
-        let read_only = modes.read_only.unwrap_or_else(|| self.default_read_only());
+        let read_only = modes.read_only.unwrap_or_else(|| self.is_reader() || self.default_read_only());
         let transaction = SessionTransaction::new(isolation, read_only);
         if let Some(options) = immediate {
             transaction.take_turn(&self.engine.store, options)?;
@@ -104,56 +105,11 @@ impl Session {
         *slot = Slot::Open(Arc::clone(&transaction));
         drop(slot);
         self.engine.note_transaction(&transaction);
-        if let Some(limit) = idle {
-            let (session, watched) = (Arc::downgrade(self), Arc::downgrade(&transaction));
-            self.engine.handle()?.spawn(end_when_idle(session, watched, limit));
-        }
-        Ok(())
+        self.watch_idle()
     }
 
     /// Ends the transaction: gives what the session was in.
     pub(crate) fn leave_transaction(&self) -> Slot {
         std::mem::take(&mut self.slot())
-    }
-
-    /// Rolls back a transaction in which no statement has been for `limit`; else tells how long to wait before the next look.
-    fn end_idle(&self, transaction: &Arc<SessionTransaction>, limit: Duration) -> Option<Duration> {
-        let mut slot = self.slot();
-        match &*slot {
-            Slot::Open(open) if Arc::ptr_eq(open, transaction) => {}
-            _ => return None,
-        }
-        if let Some(left) = limit.checked_sub(transaction.idle()).filter(|left| !left.is_zero()) {
-            return Some(left);
-        }
-        let settings = transaction.settings().rolled_back();
-        *slot = Slot::RolledBack(format!(
-            "the transaction was rolled back: no statement came for {} s (gingham.idle_in_transaction_timeout); \
-             ROLLBACK, then begin anew",
-            limit.as_secs_f64()
-        ));
-        drop(slot);
-        // Nobody is there to be told.
-        drop(self.give_back(settings));
-        None
-    }
-}
-
-/// Rolls a transaction back once it has been idle for `limit`.
-async fn end_when_idle(session: Weak<Session>, transaction: Weak<SessionTransaction>, limit: Duration) {
-    let mut wait = limit;
-    loop {
-        tokio::time::sleep(wait).await;
-        let Some((session, transaction)) = session.upgrade().zip(transaction.upgrade()) else { return };
-        let Some(left) = session.end_idle(&transaction, limit) else {
-            // Its changes are undone where the last one lets go of it, which may block for a moment.
-            let ended = blocking(move || {
-                drop((session, transaction));
-                Ok(())
-            });
-            drop(ended.await);
-            return;
-        };
-        wait = left;
     }
 }

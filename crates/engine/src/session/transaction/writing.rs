@@ -3,9 +3,9 @@
 use crate::session::transaction::SessionTransaction;
 use crate::session::{CancelToken, Session, StatementContext, Use, blocking};
 use crate::{Error, Result};
-use gingham_storage::TableId;
 use gingham_storage::store::{Store, WriteOptions};
 use gingham_storage::write::{Transaction, WrittenRows};
+use gingham_storage::{SqlState, TableId};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -106,7 +106,8 @@ impl StatementContext {
         };
         let entered = Arc::new(transaction).enter();
         let (session, cancel, tables) = (Arc::clone(&self.session), self.cancel.clone(), self.tables.clone());
-        let context = Self::within(session, cancel, tables, Some(Arc::clone(&entered)), true)?;
+        let mut context = Self::within(session, cancel, tables, Some(Arc::clone(&entered)), true)?;
+        context.owns_files = self.owns_files;
         Ok((context, entered))
     }
 
@@ -144,9 +145,10 @@ impl StatementContext {
     pub(crate) fn require_alone(&self, what: &str) -> Result<()> {
         match &self.transaction {
             None => Ok(()),
-            Some(_) => Err(Error::Unsupported(format!(
-                "{what} can't be part of a transaction; COMMIT or ROLLBACK, then run it alone"
-            ))),
+            Some(_) => Err(Error::invalid(
+                SqlState::ActiveSqlTransaction,
+                format!("{what} can't be part of a transaction; COMMIT or ROLLBACK, then run it alone"),
+            )),
         }
     }
 }

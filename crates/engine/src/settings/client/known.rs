@@ -51,6 +51,8 @@ const fn setting(name: &'static str, kind: SettingKind, default: &'static str) -
 }
 
 /// The version of PostgreSQL whose SQL this is.
+pub(crate) const POSTGRESQL_VERSION: &str = "15.0";
+/// The version as clients ask for it.
 pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Gingham ", env!("CARGO_PKG_VERSION"), ")");
 
 const LEVELS: &[&str] =
@@ -68,6 +70,7 @@ pub(crate) const KNOWN: &[KnownSetting] = &[
     setting("default_transaction_read_only", SettingKind::Switch, "off"),
     setting("extra_float_digits", SettingKind::Integer(-15, 3), "1"),
     setting("idle_in_transaction_session_timeout", SettingKind::OwnTime("gingham.idle_in_transaction_timeout"), ""),
+    setting("idle_session_timeout", SettingKind::OwnTime("gingham.idle_session_timeout"), ""),
     setting(
         "IntervalStyle",
         SettingKind::Choice(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
@@ -148,7 +151,6 @@ pub(crate) const WITHOUT_EFFECT: &[KnownSetting] = &[
     setting("geqo", SettingKind::Switch, "on"),
     setting("geqo_threshold", SettingKind::Integer(2, i32::MAX as i64), "12"),
     setting("hash_mem_multiplier", SettingKind::Number, "2"),
-    setting("idle_session_timeout", SettingKind::Quantity, "0"),
     setting("jit", SettingKind::Switch, "on"),
     setting("jit_above_cost", SettingKind::Number, "100000"),
     setting("join_collapse_limit", SettingKind::Integer(1, i32::MAX as i64), "8"),

@@ -9,7 +9,7 @@
 mod known;
 mod values;
 
-pub(crate) use known::{KNOWN, KnownSetting, SettingKind, WITHOUT_EFFECT, known};
+pub(crate) use known::{KNOWN, KnownSetting, POSTGRESQL_VERSION, SettingKind, WITHOUT_EFFECT, known};
 pub(crate) use values::checked;
 
 use crate::settings::client::values::path_schemas;
@@ -25,12 +25,20 @@ pub(crate) struct ClientSettings {
     set: BTreeMap<String, String>,
     /// The schemas of `search_path`, without `$user`; `None` for the default, which is `public` alone.
     path: Option<Vec<String>>,
+    /// The values that the session began with, where they are others than the defaults of all.
+    defaults: Arc<BTreeMap<String, String>>,
 }
 
 impl ClientSettings {
     /// Those that a session's configuration holds.
     pub(crate) fn of(config: &SessionConfig) -> Arc<Self> {
         config.get_extension::<Self>().unwrap_or_default()
+    }
+
+    /// Those of a session that begins with these values.
+    pub(crate) fn beginning_with(defaults: BTreeMap<String, String>) -> Self {
+        let path = defaults.get("search_path").map(|path| path_schemas(path));
+        Self { set: BTreeMap::new(), path, defaults: Arc::new(defaults) }
     }
 
     /// The value that a setting was given.
@@ -45,13 +53,14 @@ impl ClientSettings {
 
     /// The value of a setting, where it was set or is known.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.set.get(name).map(String::as_str).or_else(|| known(name).map(|known| known.default))
+        let own = self.set.get(name).or_else(|| self.defaults.get(name)).map(String::as_str);
+        own.or_else(|| known(name).map(|known| known.default))
     }
 
     /// Gives a setting a value that was checked; `None` is its default.
     pub(crate) fn set(&mut self, name: &str, value: Option<String>) {
         if name == "search_path" {
-            self.path = value.as_deref().map(path_schemas);
+            self.path = value.as_ref().or_else(|| self.defaults.get(name)).map(|path| path_schemas(path));
         }
         match value {
             Some(value) => self.set.insert(name.to_owned(), value),
@@ -61,7 +70,8 @@ impl ClientSettings {
 
     /// Settings of programs, such as `myapp.user`, which nobody knows before they are set.
     pub(crate) fn of_programs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let own = self.set.iter().filter(|(name, _)| known(name).is_none());
+        let others = self.defaults.iter().filter(|(name, _)| !self.set.contains_key(*name));
+        let own = self.set.iter().chain(others).filter(|(name, _)| known(name).is_none());
         own.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 

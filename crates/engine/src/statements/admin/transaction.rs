@@ -24,9 +24,12 @@ pub(crate) async fn begin(context: &StatementContext, immediate: bool, modes: Tr
         return Ok(Outcome::Done);
     }
     let session = Arc::clone(&context.session);
-    let (options, idle, cancel) = (context.write_options(), context.settings().idle_timeout, context.cancel.clone());
+    if immediate && session.is_reader() {
+        return Err(session.read_only("BEGIN IMMEDIATE"));
+    }
+    let (options, cancel) = (context.write_options(), context.cancel.clone());
     let store = Arc::clone(&session.engine.store);
-    let begin = move || session.begin_transaction(modes, immediate.then_some(&options), idle, &cancel);
+    let begin = move || session.begin_transaction(modes, immediate.then_some(&options), &cancel);
     if immediate {
         context.in_line(&store, begin).await?;
     } else {
@@ -37,6 +40,7 @@ pub(crate) async fn begin(context: &StatementContext, immediate: bool, modes: Tr
 
 /// Runs SET TRANSACTION, or SET SESSION CHARACTERISTICS, which is about the transactions to come.
 pub(crate) fn set_modes(context: &StatementContext, session: bool, modes: TransactionModes) -> Result<Outcome> {
+    context.session.check_modes(modes)?;
     if session {
         let TransactionModes { isolation, read_only } = modes;
         if let Some(isolation) = isolation {
@@ -64,7 +68,7 @@ pub(crate) async fn commit(context: &StatementContext, chain: bool) -> Result<Ou
         Slot::None => warn_of_none(context, NONE),
         Slot::RolledBack(why) => {
             context.session.cursors.rolled_back();
-            return Err(Error::RolledBack(why));
+            return Err(why);
         }
         Slot::Open(transaction) => {
             let ended = match held {
@@ -133,9 +137,8 @@ fn chained(context: &StatementContext, chain: bool) -> Result<Option<Transaction
 
 async fn begin_next(context: &StatementContext, next: Option<TransactionModes>) -> Result<Outcome> {
     if let Some(modes) = next {
-        let (session, idle, cancel) =
-            (Arc::clone(&context.session), context.settings().idle_timeout, context.cancel.clone());
-        blocking(move || session.begin_transaction(modes, None, idle, &cancel)).await?;
+        let (session, cancel) = (Arc::clone(&context.session), context.cancel.clone());
+        blocking(move || session.begin_transaction(modes, None, &cancel)).await?;
     }
     Ok(Outcome::Done)
 }

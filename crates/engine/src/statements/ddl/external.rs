@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 /// Runs CREATE EXTERNAL TABLE.
 pub(crate) async fn create(context: &StatementContext, statement: CreateExternalTable) -> Result<Outcome> {
+    context.session.require_admin("CREATE EXTERNAL TABLE")?;
     let refused = [
         (statement.temporary, "TEMPORARY; an external table is the session's anyway"),
         (statement.unbounded, "UNBOUNDED"),

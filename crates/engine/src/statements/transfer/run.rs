@@ -35,9 +35,15 @@ pub(crate) fn without_stream(what: &str, method: &str) -> Error {
     ))
 }
 
+/// Fails where the machine's files are not for the session's user. Those of a stream are the program's.
+fn require_files(context: &StatementContext, what: &str) -> Result<()> {
+    if context.owns_files { Ok(()) } else { context.session.require_admin(what) }
+}
+
 /// Runs COPY … FROM: all records, or none.
 pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<Outcome> {
     let CopyPlace::File(file) = &copy.from else { return Err(without_stream("COPY … FROM STDIN", "copy_in")) };
+    require_files(context, "COPY FROM a file")?;
     let file = PathBuf::from(file);
     let target = writable(context, &copy.table, "COPY")?;
     let definition = &target.table.definition;
@@ -102,6 +108,7 @@ pub(crate) async fn to(
     if let CopyToSource::Query(query) = &mut statement.source {
         crate::sql::ignored::refuse_ignored(query)?;
     }
+    require_files(context, "COPY TO a file")?;
     crate::session::external_files::local(&statement.target)?;
     require_format(&statement)?;
     let given = std::mem::take(&mut statement.options).into_iter();

@@ -46,13 +46,14 @@ struct Plain<'s> {
     condition: &'s SqlExpr,
 }
 
-/// UPDATE or DELETE of one record, alone, made at once. Returns the number of records changed; `None` for what goes the usual
-/// way. Blocks.
+/// UPDATE or DELETE of one record, alone, made at once unless it is cancelled. Returns the number of records changed; `None` for
+/// what goes the usual way. Blocks.
 pub(crate) fn change_now(
     session: &Session,
     tables: &StatementTables,
     statement: &Statement,
     parameters: Option<&ParamValues>,
+    cancel: &CancelToken,
 ) -> Result<Option<u64>> {
     let Some(Plain { from, assignments, condition }) = plain(statement) else { return Ok(None) };
     let Some(name) = plain_name(from) else { return Ok(None) };
@@ -67,10 +68,8 @@ pub(crate) fn change_now(
     }
     // What it reads of the pages would keep others' commits from using room again.
     drop(table);
-    let cancel = CancelToken::new();
-    let _running = session.running.enter(cancel.clone());
     let options = session.with_settings(|settings| settings.write_options());
-    change.submit(store, &options, &cancel)
+    change.submit(store, &options, cancel)
 }
 
 /// Changes one record by its key as part of a statement that goes the usual way, in the session's transaction when there is one.
