@@ -9,7 +9,7 @@ use crate::statements::dml::generated;
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::transfer::streams::options::{Direction, StreamFormat, StreamOptions};
 use crate::statements::transfer::streams::reader::{PieceReader, RecordReader};
-use crate::statements::writable;
+use crate::statements::targets::writable;
 use crate::{Error, Result};
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::sql::sqlparser::ast::Ident;

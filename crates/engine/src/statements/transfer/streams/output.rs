@@ -3,9 +3,10 @@
 use crate::session::{Outcome, Severity, StatementContext};
 use crate::sql::copy::{CopyOut, columns_of};
 use crate::sql::ignored::writes;
+use crate::sql::parse::all_of;
+use crate::statements::targets::table_reference;
 use crate::statements::dml::{generated, parts};
 use crate::statements::transfer::streams::options::{Direction, StreamOptions};
-use crate::statements::{all_of, table_reference};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::error::DataFusionError;

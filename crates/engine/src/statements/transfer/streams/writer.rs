@@ -18,7 +18,12 @@ pub(crate) struct StreamWriter {
     is_quoted: Vec<bool>,
     /// For each column whether its values have none of the characters that mean something else.
     is_plain: Vec<bool>,
+    /// For each byte what stands behind a backslash in its place in the text format; 0 for those that stay.
+    escapes: [u8; 256],
 }
+
+/// Control characters that have a letter in the text format.
+const LETTERS: [(u8, u8); 6] = [(8, b'b'), (b'\t', b't'), (b'\n', b'n'), (11, b'v'), (12, b'f'), (b'\r', b'r')];
 
 impl StreamWriter {
     /// For rows of a schema.
@@ -34,7 +39,14 @@ impl StreamWriter {
                 || matches!(data_type, DataType::Boolean | DataType::Date32 | DataType::Time64(_) | DataType::Timestamp(..))
         };
         let is_plain = schema.fields().iter().map(|field| is_usual && is_plain(field.data_type())).collect();
-        Ok(Self { options, names, is_quoted, is_plain })
+        let mut escapes = [0; 256];
+        for own in [options.delimiter, b'\\'] {
+            escapes[usize::from(own)] = own;
+        }
+        for (byte, letter) in LETTERS {
+            escapes[usize::from(byte)] = letter;
+        }
+        Ok(Self { options, names, is_quoted, is_plain, escapes })
     }
 
     /// What stands before the first record.
@@ -110,23 +122,13 @@ impl StreamWriter {
     }
 
     fn text_field(&self, text: &str, bytes: &mut Vec<u8>) {
-        for byte in text.bytes() {
-            let escaped = match byte {
-                8 => b'b',
-                9 => b't',
-                10 => b'n',
-                11 => b'v',
-                12 => b'f',
-                13 => b'r',
-                b'\\' => b'\\',
-                byte if byte == self.options.delimiter => byte,
-                byte => {
-                    bytes.push(byte);
-                    continue;
-                }
-            };
-            bytes.extend_from_slice(&[b'\\', escaped]);
+        let mut rest = text.as_bytes();
+        while let Some(place) = rest.iter().position(|byte| self.escapes[usize::from(*byte)] != 0) {
+            bytes.extend_from_slice(&rest[..place]);
+            bytes.extend_from_slice(&[b'\\', self.escapes[usize::from(rest[place])]]);
+            rest = &rest[place + 1..];
         }
+        bytes.extend_from_slice(rest);
     }
 
     fn csv_field(&self, text: &str, is_quoted: bool, bytes: &mut Vec<u8>) {
