@@ -84,7 +84,7 @@ fn rows_follow_copy_from_stdin() {
     assert_eq!(good(folder.path(), &["read", "--format", "csv", "-c", count], ""), "n\n4\n");
     // Rows that are refused are no statements.
     let (status, _, told) = run(folder.path(), &["read"], format!("{copy};\nDROP TABLE t;\n\\.\n").as_bytes());
-    assert!(status == 1 && told.contains("STDIN:1"), "{told}");
+    assert!(status == 1 && told.contains("COPY t, line 1"), "{told}");
     assert_eq!(good(folder.path(), &["read", "--format", "csv", "-c", count], ""), "n\n4\n");
     let (status, _, told) = run(folder.path(), &["read"], format!("{copy}; SELECT 1;\n").as_bytes());
     assert!(status == 1 && told.contains("'SELECT 1;' stands behind its ';'"), "{told}");

@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 mod appender;
 mod copies;
+mod copy_in;
+mod copy_out;
 mod each;
 mod launch;
 mod parsed;
@@ -36,6 +38,8 @@ mod with_values;
 mod workload;
 
 pub use appender::Appender;
+pub use copy_in::CopyIn;
+pub use copy_out::CopyOut;
 pub use parsed::Values;
 pub use prepared::Prepared;
 pub use running::RunningStatement;

@@ -73,7 +73,9 @@ pub mod wire;
 mod words;
 
 pub use ::datafusion::common::ScalarValue;
-pub use connection::{Appender, CancelHandle, Connection, Prepared, RunningStatement, Transaction, Values};
+pub use connection::{
+    Appender, CancelHandle, Connection, CopyIn, CopyOut, Prepared, RunningStatement, Transaction, Values,
+};
 pub use database::{Database, DatabaseOptions};
 pub use error::{Error, Result};
 pub use for_arrow::require_arrow_times;

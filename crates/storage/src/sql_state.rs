@@ -163,8 +163,12 @@ states! {
     InvalidTextRepresentation = "22P02",
     /// Bytes that are no value of the type.
     InvalidBinaryRepresentation = "22P03",
+    /// A message with fewer bytes than it says.
+    ProtocolViolation = "08P01",
     /// A file that is not what it should be.
     BadCopyFileFormat = "22P04",
+    /// A character that the encoding has not.
+    UntranslatableCharacter = "22P05",
     /// NULL in a column that is NOT NULL.
     NotNullViolation = "23502",
     /// A key that is not there, or is still referred to.
@@ -181,6 +185,8 @@ states! {
     ProgramLimitExceeded = "54000",
     /// A statement nested too deeply.
     StatementTooComplex = "54001",
+    /// Somebody gave it up.
+    QueryCanceled = "57014",
     /// It changed meanwhile, was used up or failed before.
     ObjectNotInPrerequisiteState = "55000",
     /// A file that is not there.

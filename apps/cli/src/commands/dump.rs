@@ -2,13 +2,12 @@
 //! their records as the rows of COPY … FROM STDIN. What is referred to comes first.
 
 use crate::commands::call::Call;
-use crate::commands::show::{create_statement, literal, parts, relations, texts};
+use crate::commands::show::{create_statement, parts, relations, texts};
 use crate::failure::Failure;
 use crate::interrupt::Running;
 use crate::script::{Next, Runner};
 use crate::tokens::{Kind, tokens};
 use gingham::{StatementHandle, TransactionStatus};
-use std::io::Write;
 
 /// Writes the tables that are named, or the whole database.
 pub(super) fn run(runner: &mut Runner, call: &Call<'_>) -> Result<Next, Failure> {
@@ -128,55 +127,17 @@ fn records(runner: &mut Runner, table: &str) -> Result<(), Failure> {
     if runner.connection.execute(&format!("SELECT 1 FROM {table} LIMIT 1"))? == 0 {
         return Ok(());
     }
-    runner.say(&format!("COPY {table} FROM STDIN (FORMAT csv, HEADER false);"))?;
+    runner.say(&format!("COPY {table} FROM STDIN;"))?;
     let running = Running::start(&runner.connection);
-    let mut rows = Watched { out: &mut runner.out, line: Vec::new(), ends_rows: false };
-    let copy = format!("COPY {table} TO STDOUT (FORMAT csv, HEADER false)");
-    let copied = runner.connection.copy_out(&copy, &mut rows, &StatementHandle::new());
-    let ends_rows = rows.ends_rows;
+    // In the text format no value is a line of `\.` alone, which ends the rows.
+    let copied =
+        runner.connection.copy_out(&format!("COPY {table} TO STDOUT"), &mut runner.out, &StatementHandle::new());
     drop(running);
     if runner.out.is_broken() {
         return Err(std::io::Error::from(std::io::ErrorKind::BrokenPipe).into());
     }
     copied?;
-    if ends_rows {
-        return Err(Failure::failed(format!(
-            "table {table} has a text with a line of '\\.' alone, which ends the rows of COPY: this script can't be read; write \
-             the table by COPY {table} TO {}",
-            literal("file.parquet")
-        )));
-    }
     runner.say("\\.")
-}
-
-/// Looks whether a row has the line that ends rows.
-struct Watched<'o, W: Write> {
-    out: &'o mut W,
-    /// The begin of the line that was written last.
-    line: Vec<u8>,
-    ends_rows: bool,
-}
-
-impl<W: Write> Write for Watched<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        for byte in &bytes[..written] {
-            match byte {
-                b'\n' => {
-                    self.ends_rows |= self.line.trim_ascii_end() == b"\\.";
-                    self.line.clear();
-                }
-                // A line of more is none that ends rows, unless blanks follow.
-                _ if self.line.len() < 3 || byte.is_ascii_whitespace() => self.line.push(*byte),
-                _ => self.line[2] = b'x',
-            }
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.out.flush()
-    }
 }
 
 #[cfg(test)]
@@ -198,18 +159,5 @@ mod tests {
         ];
         let order: Vec<String> = in_order(all).into_iter().map(|one| one.name).collect();
         assert_eq!(order, ["c", "a", "w", "v"]);
-    }
-
-    #[test]
-    fn lines_that_end_rows_are_seen() {
-        let ends = |text: &str| {
-            let mut out = Vec::new();
-            let mut watched = Watched { out: &mut out, line: Vec::new(), ends_rows: false };
-            watched.write_all(text.as_bytes()).unwrap();
-            watched.ends_rows
-        };
-        assert!(ends("1,\"a\n\\.\nb\"\n"));
-        assert!(ends("1,\"a\n\\.  \r\nb\"\n"));
-        assert!(!ends("1,\\.\n\\.x\nabc\\.\n\\. x\n"));
     }
 }

@@ -374,7 +374,7 @@ impl Session {
                 Some(tag) => Some(tag),
                 None => match parsed.kind {
                     StatementKind::CopyIn => {
-                        copy::begin(self, out, &parsed.sql, parsed.place()).await?;
+                        copy::begin(self, out, &parsed.sql, parsed.place(), false).await?;
                         return Ok(true);
                     }
                     StatementKind::CopyOut => {

@@ -1,6 +1,7 @@
 //! A client's session: the engine's connection, and what the protocol adds to it.
 
 use crate::backend::Out;
+use crate::backend::copy::ClientCopy;
 use crate::backend::transaction::TransactionState;
 use crate::errors::{fatal, notice};
 use crate::server::{CancelKey, Server};
@@ -40,7 +41,7 @@ pub(super) struct Session {
     /// What the client was told of settings, and the number that the settings had then.
     told: Mutex<(Option<u64>, BTreeMap<&'static str, String>)>,
     /// COPY from the client, while it sends.
-    pub(super) copy: tokio::sync::Mutex<Option<super::copy::Incoming>>,
+    pub(super) copy: tokio::sync::Mutex<Option<ClientCopy>>,
     /// The names of the statements that the client has parsed.
     statements: Mutex<BTreeSet<String>>,
     /// Names of those that a statement has dropped since.

@@ -52,6 +52,11 @@ impl Caller {
         Ok(Self { cancel, ..Self::waits(tables) })
     }
 
+    /// As [`waits_by`](Self::waits_by), for a thread that has other things to do.
+    pub(super) fn goes_on_by(tables: &StatementTables, handle: &StatementHandle) -> Result<Self> {
+        Ok(Self { waits: false, ..Self::waits_by(tables, handle)? })
+    }
+
     /// This caller with the text of what it runs, as others see it.
     pub(super) fn of_text(self, text: &Arc<str>) -> Self {
         Self { text: Some(Arc::clone(text)), ..self }

@@ -50,3 +50,4 @@ pub(crate) use set::FileSet;
 pub(crate) use source::{FileSource, io_error};
 pub(crate) use table::{FileTable, FoundFiles};
 pub(crate) use text::lines as text_lines;
+pub(crate) use values::dates::{iso_date, iso_timestamp};

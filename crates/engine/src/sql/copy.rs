@@ -1,17 +1,20 @@
-//! COPY: a table from a file, or a table or query to a file. Options are taken in the spelling of DataFusion
-//! (`STORED AS CSV OPTIONS ('format.has_header' 'true')`), Postgres and DuckDB (`(FORMAT csv, HEADER true)`).
+//! COPY: a table from a file or a stream, or a table or query to one. Options are taken in the spelling of PostgreSQL, of today
+//! (`(FORMAT csv, HEADER true)`) and of old (`WITH CSV HEADER`), DuckDB (the same with other names) and DataFusion
+//! (`STORED AS CSV OPTIONS ('format.has_header' 'true')`).
 
+use crate::sql::copy_feed::CopyFeed;
+use crate::sql::copy_options::{CopyOption, CopyValue, listed, old};
 use crate::sql::depth;
-use crate::sql::parse::Statement;
+use crate::sql::parse::{Statement, all_of};
 use crate::{Error, Result};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Value};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 use gingham_storage::SqlState;
 
-/// COPY t FROM 'file'.
+/// COPY t FROM 'file' or STDIN.
 #[derive(Debug, Clone)]
 pub(crate) struct CopyFrom {
     /// The table.
@@ -20,8 +23,23 @@ pub(crate) struct CopyFrom {
     pub(crate) columns: Vec<Ident>,
     /// Where the records come from.
     pub(crate) from: CopyPlace,
-    /// Options, names in lower case.
-    pub(crate) options: Vec<(String, String)>,
+    /// The options, the format among them.
+    pub(crate) options: Vec<CopyOption>,
+    /// The bytes of a stream, where whoever runs the statement has one.
+    pub(crate) feed: Option<CopyFeed>,
+}
+
+/// COPY … TO STDOUT.
+#[derive(Debug, Clone)]
+pub(crate) struct CopyOut {
+    /// What is written.
+    pub(crate) source: CopyToSource,
+    /// The columns of a table that are, in order; empty for all.
+    pub(crate) columns: Vec<Ident>,
+    /// The options, the format among them.
+    pub(crate) options: Vec<CopyOption>,
+    /// Whoever runs the statement takes its rows, and writes them as the options say.
+    pub(crate) is_taken: bool,
 }
 
 /// The other end of a COPY.
@@ -32,9 +50,6 @@ pub(crate) enum CopyPlace {
     /// STDIN or STDOUT: a stream of whoever runs the statement.
     Stream,
 }
-
-/// The target of a COPY TO STDOUT until it has a file.
-pub(crate) const STDOUT: &str = "STDOUT";
 
 /// Whether the parser stands at COPY.
 pub(crate) fn starts(parser: &Parser<'_>) -> bool {
@@ -55,6 +70,11 @@ fn text(error: ParserError) -> String {
 
 fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError> {
     parser.expect_keyword(Keyword::COPY)?;
+    let is_binary = is_word(parser, "binary")
+        && !matches!(parser.peek_nth_token_ref(1).token, Token::Word(ref next) if is_direction(next.keyword));
+    if is_binary {
+        parser.next_token();
+    }
     let source = if parser.consume_token(&Token::LParen) {
         let mut query = parser.parse_query()?;
         parser.expect_token(&Token::RParen)?;
@@ -81,17 +101,64 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
     if parser.parse_keyword(Keyword::PROGRAM) {
         return Ok(Err(Error::Unsupported("COPY with PROGRAM is not supported, only with a file or a stream".into())));
     }
-    let stream = if from { Keyword::STDIN } else { Keyword::STDOUT };
-    let place = match parser.parse_keyword(stream) {
-        true => CopyPlace::Stream,
-        false => CopyPlace::File(parser.parse_literal_string()?),
+    // PostgreSQL takes either word for either direction.
+    let place = match parser.parse_one_of_keywords(&[Keyword::STDIN, Keyword::STDOUT]) {
+        Some(_) => CopyPlace::Stream,
+        None => CopyPlace::File(parser.parse_literal_string()?),
     };
-    let mut stored_as = None;
-    let mut partitioned_by = Vec::new();
-    let mut options = Vec::new();
+    let (options, partitioned_by) = match parse_options(parser, is_binary)? {
+        Ok(parsed) => parsed,
+        Err(error) => return Ok(Err(error)),
+    };
+    if parser.parse_keyword(Keyword::WHERE) {
+        return Ok(Err(Error::Unsupported(
+            "COPY … WHERE is not supported; copy into a TEMP table, and INSERT what is wanted of it".into(),
+        )));
+    }
+    Ok(match (from, source) {
+        (true, CopyToSource::Relation(table)) if partitioned_by.is_empty() => {
+            Ok(Statement::CopyFrom(Box::new(CopyFrom { table, columns, from: place, options, feed: None })))
+        }
+        (true, CopyToSource::Relation(_)) => {
+            Err(Error::Unsupported("COPY FROM with PARTITIONED BY is not supported".into()))
+        }
+        (true, CopyToSource::Query(_)) => {
+            Err(Error::invalid(SqlState::SyntaxError, "COPY can't load into a query, only a table"))
+        }
+        (false, source) => match place {
+            CopyPlace::File(file) => to_file(source, &columns, file, partitioned_by, options),
+            CopyPlace::Stream if !partitioned_by.is_empty() => {
+                Err(Error::Unsupported("COPY TO STDOUT with PARTITIONED BY is not supported".into()))
+            }
+            CopyPlace::Stream => {
+                let copy = CopyOut { source, columns, options, is_taken: false };
+                Ok(Statement::CopyOut(Box::new(copy)))
+            }
+        },
+    })
+}
+
+/// Whether a word without quotes comes next.
+fn is_word(parser: &Parser<'_>, wanted: &str) -> bool {
+    matches!(&parser.peek_token_ref().token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+fn is_direction(keyword: Keyword) -> bool {
+    matches!(keyword, Keyword::FROM | Keyword::TO)
+}
+
+/// The options, and the columns of PARTITIONED BY.
+type ParsedOptions = (Vec<CopyOption>, Vec<String>);
+
+fn parse_options(parser: &mut Parser<'_>, is_binary: bool) -> Result<Result<ParsedOptions>, ParserError> {
+    let (mut options, mut partitioned_by) = (Vec::new(), Vec::new());
+    if is_binary {
+        options.push(CopyOption::new("format", CopyValue::Text("binary".into())));
+    }
     loop {
         if parser.parse_keywords(&[Keyword::STORED, Keyword::AS]) {
-            stored_as = Some(parser.next_token().to_string().to_ascii_uppercase());
+            let format = parser.next_token().to_string().to_ascii_lowercase();
+            options.push(CopyOption::new("format", CopyValue::Text(format)));
         } else if parser.parse_keywords(&[Keyword::PARTITIONED, Keyword::BY]) {
             parser.expect_token(&Token::LParen)?;
             let columns = parser.parse_comma_separated(Parser::parse_identifier)?;
@@ -100,101 +167,52 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
         } else if parser.peek_token_ref().token == Token::LParen
             || parser.parse_one_of_keywords(&[Keyword::WITH, Keyword::OPTIONS]).is_some()
         {
-            options.extend(parse_options(parser)?);
+            match parser.peek_token_ref().token {
+                Token::LParen => options.extend(listed(parser)?),
+                _ => options.extend(old(parser)?),
+            }
         } else {
-            break;
-        }
-    }
-    if let Some(position) = options.iter().position(|(name, _)| name == "format") {
-        let (_, format) = options.remove(position);
-        if stored_as.replace(format.to_ascii_uppercase()).is_some() {
-            return Ok(Err(Error::invalid(SqlState::SyntaxError, "COPY: the format is given twice")));
-        }
-    }
-    Ok(match (from, source) {
-        (true, CopyToSource::Relation(table)) if partitioned_by.is_empty() => {
-            options.extend(stored_as.map(|format| ("format".to_owned(), format.to_ascii_lowercase())));
-            Ok(Statement::CopyFrom(Box::new(CopyFrom { table, columns, from: place, options })))
-        }
-        (true, CopyToSource::Relation(_)) => {
-            Err(Error::Unsupported("COPY FROM with PARTITIONED BY is not supported".into()))
-        }
-        (true, CopyToSource::Query(_)) => {
-            Err(Error::invalid(SqlState::SyntaxError, "COPY can't load into a query, only a table"))
-        }
-        (false, _) if !columns.is_empty() => {
-            Err(Error::Unsupported("COPY t (columns) TO is not supported; use COPY (SELECT columns FROM t) TO".into()))
-        }
-        (false, source) => match place {
-            CopyPlace::File(file) => {
-                let copy = to_statement(source, file, stored_as, partitioned_by, options);
-                Ok(Statement::Sql(Box::new(DataFusionStatement::CopyTo(copy))))
+            match old(parser)? {
+                own if own.is_empty() => break,
+                own => options.extend(own),
             }
-            CopyPlace::Stream if !partitioned_by.is_empty() => {
-                Err(Error::Unsupported("COPY TO STDOUT with PARTITIONED BY is not supported".into()))
-            }
-            CopyPlace::Stream => {
-                let stored_as = stored_as.or_else(|| Some("CSV".to_owned()));
-                let copy = to_statement(source, STDOUT.to_owned(), stored_as, partitioned_by, options);
-                Ok(Statement::CopyOut(Box::new(copy)))
-            }
-        },
-    })
-}
-
-/// `(name value, name = value, name, …)`, with or without the brackets' content quoted.
-fn parse_options(parser: &mut Parser<'_>) -> Result<Vec<(String, String)>, ParserError> {
-    parser.expect_token(&Token::LParen)?;
-    let mut options = Vec::new();
-    while parser.peek_token_ref().token != Token::RParen {
-        let mut name = option_word(parser)?;
-        while parser.consume_token(&Token::Period) {
-            name = format!("{name}.{}", option_word(parser)?);
-        }
-        let _ = parser.consume_token(&Token::Eq) || parser.consume_token(&Token::Colon);
-        let value = match parser.peek_token_ref().token {
-            Token::Comma | Token::RParen => "true".to_owned(),
-            Token::LParen => option_list(parser)?,
-            _ => option_word(parser)?,
-        };
-        options.push((name.to_ascii_lowercase(), value));
-        if !parser.consume_token(&Token::Comma) {
-            break;
         }
     }
-    parser.expect_token(&Token::RParen)?;
-    Ok(options)
-}
-
-/// `(a, b)` as `a,b`.
-fn option_list(parser: &mut Parser<'_>) -> Result<String, ParserError> {
-    parser.expect_token(&Token::LParen)?;
-    let words = parser.parse_comma_separated(option_word)?;
-    parser.expect_token(&Token::RParen)?;
-    Ok(words.join(","))
-}
-
-fn option_word(parser: &mut Parser<'_>) -> Result<String, ParserError> {
-    let token = parser.next_token();
-    match token.token {
-        Token::Word(word) => Ok(word.value),
-        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) | Token::DoubleQuotedString(text) => {
-            Ok(text)
-        }
-        Token::Number(digits, _) => Ok(digits),
-        Token::Mul => Ok("*".to_owned()),
-        _ => parser.expected("an option", token),
+    let twice = (1..options.len()).find(|at| options[..*at].iter().any(|known| known.name == options[*at].name));
+    if let Some(twice) = twice {
+        let text = format!("COPY: the option '{}' is given twice", options[twice].name);
+        return Ok(Err(Error::invalid(SqlState::SyntaxError, text)));
     }
+    Ok(Ok((options, partitioned_by)))
 }
 
-/// COPY … TO as DataFusion has it, with its options as they were given.
-fn to_statement(
+/// COPY … TO 'file' as DataFusion has it, with its options as they were given.
+pub(crate) fn to_file(
     source: CopyToSource,
+    columns: &[Ident],
     target: String,
-    stored_as: Option<String>,
     partitioned_by: Vec<String>,
-    options: Vec<(String, String)>,
-) -> CopyToStatement {
-    let options = options.into_iter().map(|(name, value)| (name, Value::SingleQuotedString(value))).collect();
-    CopyToStatement { source, target, partitioned_by, stored_as, options }
+    mut options: Vec<CopyOption>,
+) -> Result<Statement> {
+    let source = match source {
+        CopyToSource::Relation(table) if !columns.is_empty() => {
+            CopyToSource::Query(Box::new(columns_of(&table, columns)?))
+        }
+        source => source,
+    };
+    let format = options.iter().position(|option| option.name == "format").map(|at| options.remove(at));
+    let stored_as = format.map(|format| format.value.text().to_ascii_uppercase());
+    let options = options.into_iter().map(|option| (option.name, Value::SingleQuotedString(option.value.text())));
+    let copy = CopyToStatement { source, target, partitioned_by, stored_as, options: options.collect() };
+    Ok(Statement::Sql(Box::new(DataFusionStatement::CopyTo(copy))))
+}
+
+/// The query of some columns of a table.
+pub(crate) fn columns_of(table: &ObjectName, columns: &[Ident]) -> Result<Query> {
+    let mut query = all_of(table)?;
+    if let SetExpr::Select(select) = &mut *query.body {
+        let column = |column: &Ident| SelectItem::UnnamedExpr(Expr::Identifier(column.clone()));
+        select.projection = columns.iter().map(column).collect();
+    }
+    Ok(query)
 }

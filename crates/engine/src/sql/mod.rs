@@ -34,6 +34,8 @@ pub(crate) mod calls;
 pub(crate) mod clauses;
 pub(crate) mod column_types;
 pub(crate) mod copy;
+pub(crate) mod copy_feed;
+pub(crate) mod copy_options;
 pub(crate) mod define;
 pub(crate) mod definitions;
 pub(crate) mod depth;

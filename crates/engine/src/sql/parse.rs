@@ -5,7 +5,7 @@ use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
 use crate::sql::alter_table;
 use crate::sql::copy;
-use crate::sql::copy::{CopyFrom, CopyPlace};
+use crate::sql::copy::{CopyFrom, CopyOut, CopyPlace};
 use crate::sql::define;
 use crate::sql::define::Define;
 use crate::sql::dialect::Gingham;
@@ -22,7 +22,7 @@ use crate::sql::tokens::Tokens;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::sql::{depth, into, refuse, untyped};
 use crate::{Error, Result};
-use datafusion::sql::parser::{CopyToStatement, DFParser, DFParserBuilder, Statement as DataFusionStatement};
+use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token};
@@ -47,7 +47,7 @@ pub(crate) enum Statement {
     /// COPY t FROM 'file'.
     CopyFrom(Box<CopyFrom>),
     /// COPY … TO STDOUT.
-    CopyOut(Box<CopyToStatement>),
+    CopyOut(Box<CopyOut>),
     /// EXPLAIN in a format of Gingham's.
     Explain(Box<Explain>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).

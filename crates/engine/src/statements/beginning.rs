@@ -41,13 +41,14 @@ pub(crate) fn writes(session: &Session, statement: &Statement) -> bool {
                     writes(session, &inner)
                 }
             }
-            DataFusionStatement::CopyTo(copy) => reads::changes(copy),
+            DataFusionStatement::CopyTo(copy) => reads::changes(&copy.source),
             DataFusionStatement::CreateExternalTable(_) | DataFusionStatement::Reset(_) => false,
         },
         Statement::Define(own) => !matches!(**own, Define::CreateSequence { temporary: true, .. }),
         Statement::Explain(explain) => explain.options.analyze && writes(session, &explain.statement),
         Statement::CopyFrom(copy) => !is_own(session, &copy.table),
-        Statement::AlterDesign(_) | Statement::CopyOut(_) | Statement::Summarize(_) | Statement::Refused(_) => false,
+        Statement::CopyOut(copy) => reads::changes(&copy.source),
+        Statement::AlterDesign(_) | Statement::Summarize(_) | Statement::Refused(_) => false,
         Statement::Session(own) => matches!(**own, SessionStatement::Lock { .. }),
     }
 }

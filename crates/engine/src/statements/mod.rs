@@ -45,6 +45,7 @@ pub(crate) use crate::statements::rights::needs_writer;
 pub(crate) use crate::statements::targets::{is_view, refuse_others, table_reference, writable, write};
 
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
+use crate::sql::copy_feed::CopyFeed;
 use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
 use crate::statements::admin::explain::ExplainedStart;
@@ -55,6 +56,7 @@ use crate::statements::ddl::{alter, alter_design, create, define, external, inde
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::work::Work;
 use crate::statements::dml::{change, insert, merge, parts, work};
+use crate::statements::transfer::streams;
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::execution::SendableRecordBatchStream;
@@ -87,7 +89,11 @@ pub(crate) async fn run(
 async fn run_one(context: &StatementContext, statement: Statement, parameters: Option<ParamValues>) -> Result<Outcome> {
     let mut statement = match statement {
         Statement::Sql(statement) => *statement,
-        Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
+        Statement::CopyFrom(copy) => match copy.feed.as_ref().and_then(CopyFeed::take) {
+            Some(ends) => return streams::input::run(context, *copy, ends).await,
+            None => return transfer::run::from(context, *copy).await,
+        },
+        Statement::CopyOut(copy) if copy.is_taken => return streams::output::rows(context, *copy, parameters).await,
         Statement::CopyOut(_) => return Err(transfer::run::without_stream("COPY … TO STDOUT", "copy_out")),
         Statement::Explain(explain) => {
             let start = ExplainedStart::new(context, explain.options, &explain.statement)?;

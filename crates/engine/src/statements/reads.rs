@@ -4,7 +4,7 @@ use crate::recording::CLEAR_WORKLOAD;
 use crate::sql::ignored::writes;
 use crate::sql::parse::Statement;
 use crate::sql::session::SessionStatement;
-use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
+use datafusion::sql::parser::{CopyToSource, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 
 /// Whether a statement leaves the database as it is. Settings are the connection's alone.
@@ -12,7 +12,7 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
     match statement {
         Statement::Sql(statement) => of_datafusion(statement),
         Statement::Summarize(summarize) => !clears(&summarize.query.to_string()),
-        Statement::CopyOut(copy) => !changes(copy) && !clears(&copy.to_string()),
+        Statement::CopyOut(copy) => !changes(&copy.source) && !clears(&copy.source.to_string()),
         Statement::Explain(explain) => !explain.options.analyze || only_reads(&explain.statement),
         Statement::Session(own) => !matches!(**own, SessionStatement::Lock { .. } | SessionStatement::Analyze(_)),
         Statement::CopyFrom(_) | Statement::AlterDesign(_) | Statement::Define(_) => false,
@@ -24,7 +24,7 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
 fn of_datafusion(statement: &DataFusionStatement) -> bool {
     match statement {
         DataFusionStatement::Statement(statement) => of_sql(statement),
-        DataFusionStatement::CopyTo(copy) => !changes(copy) && !clears(&copy.to_string()),
+        DataFusionStatement::CopyTo(copy) => !changes(&copy.source) && !clears(&copy.to_string()),
         DataFusionStatement::Explain(explain) => !explain.options.analyze || of_datafusion(&explain.statement),
         DataFusionStatement::Reset(_) => true,
         DataFusionStatement::CreateExternalTable(_) => false,
@@ -45,8 +45,8 @@ fn of_sql(statement: &Sql) -> bool {
 }
 
 /// Whether the query whose rows COPY writes changes records.
-pub(crate) fn changes(copy: &CopyToStatement) -> bool {
-    matches!(&copy.source, CopyToSource::Query(query) if writes(query))
+pub(crate) fn changes(source: &CopyToSource) -> bool {
+    matches!(source, CopyToSource::Query(query) if writes(query))
 }
 
 /// Whether a query calls a function that takes values of a sequence.

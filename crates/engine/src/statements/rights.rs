@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::Statement as Sql;
 pub(crate) fn needs_writer(session: &Session, statement: &Statement) -> bool {
     match statement {
         Statement::Sql(statement) => of_datafusion(session, statement),
-        Statement::CopyOut(copy) => reads::changes(copy),
+        Statement::CopyOut(copy) => reads::changes(&copy.source),
         Statement::Explain(explain) => explain.options.analyze && needs_writer(session, &explain.statement),
         Statement::Session(own) => matches!(**own, SessionStatement::Lock { .. } | SessionStatement::Analyze(_)),
         Statement::CopyFrom(_) | Statement::AlterDesign(_) | Statement::Define(_) => true,
@@ -26,7 +26,7 @@ pub(crate) fn needs_writer(session: &Session, statement: &Statement) -> bool {
 fn of_datafusion(session: &Session, statement: &DataFusionStatement) -> bool {
     match statement {
         DataFusionStatement::Statement(statement) => of_sql(session, statement),
-        DataFusionStatement::CopyTo(copy) => reads::changes(copy),
+        DataFusionStatement::CopyTo(copy) => reads::changes(&copy.source),
         DataFusionStatement::Explain(explain) => explain.options.analyze && of_datafusion(session, &explain.statement),
         DataFusionStatement::Reset(_) => false,
         DataFusionStatement::CreateExternalTable(_) => true,

@@ -10,20 +10,24 @@
 //! | `arrays` | arrays as bytes |
 //! | `numeric` | decimals as bytes |
 //! | `parameters` | values from texts and from bytes |
+//! | `columns` | columns from the bytes of their values |
 //!
 //! The forms are those of PostgreSQL's functions `…send`, `…recv`, `…out` and `…in` (its manual, "Frontend/Backend Protocol").
 
 mod arrays;
 mod binary;
 mod column_type;
+mod columns;
 mod numeric;
 mod parameters;
 mod rows;
 mod texts;
 
 pub use column_type::{WireType, field_type, wire_type};
+pub(crate) use columns::{column_of_bytes, form_of};
 pub use parameters::{parameter, parameter_type};
 pub use rows::{EncodedRows, RowEncoder};
+pub(crate) use texts::texts;
 
 /// Microseconds from 1970-01-01, where Arrow's times begin, to 2000-01-01, where PostgreSQL's do.
 const EPOCH_MICROSECONDS: i64 = 946_684_800_000_000;

@@ -9,7 +9,7 @@ use arrow::util::display::array_value_to_string;
 use datafusion::error::Result;
 
 /// The values as texts.
-pub(super) fn texts(values: &ArrayRef) -> Result<StringViewArray> {
+pub(crate) fn texts(values: &ArrayRef) -> Result<StringViewArray> {
     match values.data_type() {
         DataType::Boolean => Ok(truths(values)),
         DataType::Struct(_) => records(values),

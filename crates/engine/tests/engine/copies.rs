@@ -28,9 +28,15 @@ fn what_is_copied_out_is_copied_in() {
     connection
         .execute("INSERT INTO t SELECT value, CASE WHEN value % 7 = 0 THEN NULL ELSE 'w, ' || value END, value / 4e0 FROM generate_series(1, 5000)")
         .unwrap();
-    for options in
-        ["", "(FORMAT csv, HEADER true)", "(FORMAT parquet)", "(FORMAT json)", "(FORMAT arrow)", "(DELIMITER ';')"]
-    {
+    for options in [
+        "",
+        "(FORMAT csv, HEADER true)",
+        "(FORMAT parquet)",
+        "(FORMAT json)",
+        "(FORMAT arrow)",
+        "(DELIMITER ';')",
+        "BINARY",
+    ] {
         let mut bytes = Vec::new();
         assert_eq!(
             copy_out(&connection, &format!("COPY t TO STDOUT {options}"), &mut bytes).unwrap(),
@@ -45,7 +51,7 @@ fn what_is_copied_out_is_copied_in() {
         assert_eq!(own, theirs, "{options}");
     }
     let mut bytes = Vec::new();
-    let query = "COPY (SELECT n, x FROM t WHERE n < 3 ORDER BY n) TO STDOUT (HEADER true)";
+    let query = "COPY (SELECT n, x FROM t WHERE n < 3 ORDER BY n) TO STDOUT (FORMAT csv, HEADER true)";
     assert_eq!(copy_out(&connection, query, &mut bytes).unwrap(), 2);
     assert_eq!(String::from_utf8(bytes).unwrap(), "n,x\n1,0.25\n2,0.5\n");
     let mut nothing = Vec::new();
@@ -59,14 +65,14 @@ fn what_is_copied_out_is_copied_in() {
 #[test]
 fn a_copy_is_all_or_nothing() {
     let connection = table();
-    let error = copy_in(&connection, "COPY t (n, word) FROM STDIN", &mut "1,a\nx,b\n".as_bytes()).unwrap_err();
-    assert!(error.to_string().starts_with("STDIN:2, column 'n': "), "{error}");
+    let error = copy_in(&connection, "COPY t (n, word) FROM STDIN", &mut "1\ta\nx\tb\n".as_bytes()).unwrap_err();
+    assert!(error.to_string().starts_with("COPY t, line 2, column 'n': "), "{error}");
     assert_eq!(error.sqlstate(), "22P02");
     struct Breaks(u32);
     impl Read for Breaks {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             self.0 += 1;
-            let row = b"1,a,0.5\n";
+            let row = b"1\ta\t0.5\n";
             buffer[..row.len()].copy_from_slice(row);
             if self.0 < 10 { Ok(row.len()) } else { Err(io::Error::other("the line is dead")) }
         }
@@ -76,7 +82,7 @@ fn a_copy_is_all_or_nothing() {
     assert_eq!(connection.table("t").unwrap().rows(), 0);
     // In a transaction it is part of that.
     connection.execute("BEGIN").unwrap();
-    assert_eq!(copy_in(&connection, "COPY t FROM STDIN", &mut "1,a,0.5\n".as_bytes()).unwrap(), 1);
+    assert_eq!(copy_in(&connection, "COPY t FROM STDIN", &mut "1\ta\t0.5\n".as_bytes()).unwrap(), 1);
     connection.execute("ROLLBACK").unwrap();
     assert_eq!(connection.table("t").unwrap().rows(), 0);
 }
@@ -96,10 +102,10 @@ fn other_statements_are_refused() {
     }
     assert_eq!(
         copy_in(&connection, "COPY t FROM STDIN (HEADER perhaps)", &mut io::empty()).unwrap_err().sqlstate(),
-        "22023"
+        "42601"
     );
     assert_eq!(copy_out(&connection, "COPY nosuch TO STDOUT", &mut bytes).unwrap_err().sqlstate(), "42P01");
-    assert!(copy_in(&connection, "COPY t FROM STDIN", &mut io::empty()).is_err(), "an empty file has no columns");
+    assert_eq!(copy_in(&connection, "COPY t FROM STDIN", &mut io::empty()).unwrap(), 0);
 }
 
 /// The SQLSTATE and the text of a COPY that fails.

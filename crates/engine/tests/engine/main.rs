@@ -14,6 +14,8 @@ mod compiled_joins;
 mod compiled_kinds;
 mod compiled_order;
 mod copies;
+mod copy_cases;
+mod copy_streams;
 mod counts;
 mod damaged_tables;
 mod definitions;

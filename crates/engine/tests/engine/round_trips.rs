@@ -6,7 +6,7 @@ use crate::{connect, failure, rows};
 use gingham::Connection;
 
 /// Columns with values that a format may lose.
-const COLUMNS: &[(&str, &str, &[&str])] = &[
+pub(crate) const COLUMNS: &[(&str, &str, &[&str])] = &[
     ("truth", "BOOLEAN", &["true", "false"]),
     ("tiny", "TINYINT", &["-128", "127", "0"]),
     ("whole", "BIGINT", &["-9223372036854775808", "9223372036854775807", "7", "0"]),
@@ -71,7 +71,7 @@ fn declared() -> String {
 }
 
 /// A table `t` of random rows.
-fn table(connection: &Connection, random: &mut Generator, count: usize) {
+pub(crate) fn table(connection: &Connection, random: &mut Generator, count: usize) {
     let columns: Vec<String> = COLUMNS.iter().map(|(name, data_type, _)| format!("{name} {data_type}")).collect();
     connection.execute(&format!("CREATE OR REPLACE TABLE t (n BIGINT, {})", columns.join(", "))).expect("a table");
     let mut values = Vec::new();
@@ -87,7 +87,7 @@ fn table(connection: &Connection, random: &mut Generator, count: usize) {
 }
 
 /// Asserts that a relation has the rows of `t`, NULL and the empty text told apart.
-fn same(connection: &Connection, from: &str, what: &str) {
+pub(crate) fn same(connection: &Connection, from: &str, what: &str) {
     for (one, other) in [("t", from), (from, "t")] {
         let lost = rows(
             connection,

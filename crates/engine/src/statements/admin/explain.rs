@@ -4,7 +4,7 @@
 
 use crate::explain::{self, ExplainedRun, ExplainedStatement, PlanNode, PlanReader};
 use crate::session::{Explaining, Outcome, PlanNotes, PlanningTimes, Settings, StatementContext, Until};
-use crate::sql::copy::CopyPlace;
+use crate::sql::copy::{CopyPlace, columns_of};
 use crate::sql::explain::ExplainOptions;
 use crate::sql::ignored::{apart, has_changes, writes};
 use crate::sql::parse::{Statement, all_of};
@@ -98,7 +98,8 @@ pub(crate) fn runnable(statement: Statement) -> Result<Statement> {
     let Statement::CopyOut(copy) = statement else { return Ok(statement) };
     let query = match copy.source {
         CopyToSource::Query(query) => *query,
-        CopyToSource::Relation(name) => all_of(&name)?,
+        CopyToSource::Relation(name) if copy.columns.is_empty() => all_of(&name)?,
+        CopyToSource::Relation(name) => columns_of(&name, &copy.columns)?,
     };
     Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))))))
 }

@@ -9,6 +9,7 @@
 //! | `folders` | which folder and file a row goes to |
 //! | `columnar` | options as DataFusion takes them, which writes the other formats |
 //! | `stream` | COPY with a stream told from COPY with a file |
+//! | `streams/` | records of streams, in PostgreSQL's formats |
 
 mod columnar;
 mod copy_file;
@@ -17,4 +18,5 @@ mod encode;
 mod folders;
 pub(crate) mod run;
 pub(crate) mod stream;
+pub(crate) mod streams;
 mod write;

@@ -62,7 +62,6 @@ pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     Ok(Outcome::Affected(report.rows))
 }
 
-/// Options as a load takes them.
 /// Whether an option that is on or off is on.
 fn is_on(value: &str) -> Result<bool> {
     match value.to_ascii_lowercase().as_str() {
@@ -75,11 +74,13 @@ fn is_on(value: &str) -> Result<bool> {
     }
 }
 
+/// Options as a load takes them.
 fn read_options(context: &StatementContext, copy: &CopyFrom) -> Result<LoadOptions> {
     let mut options = LoadOptions::default();
-    for (name, value) in &copy.options {
+    for option in &copy.options {
+        let (name, value) = (&option.name, option.value.text());
         if name == "freeze" {
-            if is_on(value)? {
+            if is_on(&value)? {
                 let text = "COPY … (FREEZE) has no effect: records are as they are once they are committed";
                 context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
             }

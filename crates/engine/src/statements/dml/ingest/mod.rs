@@ -12,7 +12,7 @@ mod convert;
 mod floats;
 mod value;
 
-pub(crate) use crate::statements::dml::ingest::assign::assign;
+pub(crate) use crate::statements::dml::ingest::assign::{MisfitValue, assign};
 pub(crate) use crate::statements::dml::ingest::convert::{BadRow, ConvertError, Converter, single_value};
 pub(crate) use crate::statements::dml::ingest::value::{assignable, is_automatic};
 
