@@ -1,7 +1,8 @@
-//! Chores of the project: `cargo xtask tidy | nightly | corpora | aarch64 | measure-build`.
+//! Chores of the project: `cargo xtask tidy | nightly | corpora | clients | aarch64 | measure-build`.
 //!
 //! No dependencies, so that it is built in a second and CI can afford it first.
 
+mod clients;
 mod corpora;
 mod nightly;
 mod portability;
@@ -15,6 +16,7 @@ const USAGE: &str = "\
 cargo xtask tidy             check the habits that STYLE.md asks for
 cargo xtask nightly          what is too long for CI: wide property tests, TPC-H answers at SF 1, in release
 cargo xtask corpora DIR      SQLite's, DuckDB's, DataFusion's and PostgreSQL's SQL tests in DIR, with PostgreSQL to decide
+cargo xtask clients          PostgreSQL's clients of several languages against the server
 cargo xtask aarch64          compile our own crates for aarch64, as far as their C parts allow it
 cargo xtask measure-build    time a build from nothing: dev with tests, then release (CONTRIBUTING.md has the table)";
 
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root),
         ["nightly"] => nightly::run(&root),
         ["corpora", dir, options @ ..] => corpora::run(&root, dir, options),
+        ["clients", options @ ..] => clients::run(&root, options),
         ["aarch64"] => portability::run(&root),
         ["measure-build"] => nightly::measure_build(&root),
         [] | ["help" | "--help" | "-h"] => {

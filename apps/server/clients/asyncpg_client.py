@@ -10,7 +10,7 @@ import asyncpg
 
 HOW = dict(
     host=os.environ["PGHOST"], port=int(os.environ["PGPORT"]), user=os.environ["PGUSER"], database="gingham",
-    password=os.environ.get("PGPASSWORD"), ssl=os.environ.get("GINGHAM_ASYNCPG_SSL") or False,
+    password=os.environ.get("PGPASSWORD"), ssl="require" if os.environ.get("GINGHAM_TLS") else False,
 )
 CHECKS = []
 

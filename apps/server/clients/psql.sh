@@ -26,7 +26,6 @@ check transaction $'0' "$(run -c 'BEGIN' -c "INSERT INTO psql_t VALUES (3, 'x', 
 check variables "2" "$(run -v n=2 -c "SELECT 1" >/dev/null; printf 'SELECT :n;' | run -v n=2)"
 check fetch-count $'5000' "$(printf '\\set FETCH_COUNT 100\nSELECT n FROM generate_series(1, 5000) AS g(n);' | run | wc -l | tr -d ' ')"
 check gset "7" "$(printf 'SELECT 7 AS n \\gset\nSELECT :n;' | run)"
-check crosstab "|x|y" "$(printf "SELECT * FROM (VALUES ('a','x',1),('a','y',2)) AS v(r,c,n) \\\\crosstabview" | run | head -1 | sed 's/^r//')"
-check bind "42" "$(printf 'SELECT $1::int + $2::int \\bind 40 2 \\g' | run 2>&1 | tail -1)"
+check crosstab "a|1|2" "$(printf "SELECT * FROM (VALUES ('a','x',1),('a','y',2)) AS v(r,c,n) \\\\crosstabview" | run)"
 check notice "NOTICE" "$(run -c 'DROP TABLE IF EXISTS psql_none' | grep -o '^NOTICE')"
 run -c "DROP TABLE psql_t" >/dev/null

@@ -91,6 +91,7 @@ pub use sql::quoted::quoted;
 pub use sql::splitter::{ScriptPart, StatementSplitter};
 pub use statements::kind::StatementKind;
 pub use statements::transfer::stream::CopyStream;
+pub use statements::transfer::streams::piece::CopyPiece;
 pub use table::readable;
 pub use text::as_text;
 pub use type_name::type_name;

@@ -22,7 +22,7 @@ public class Jdbc {
         properties.setProperty("user", System.getenv("PGUSER"));
         String password = System.getenv("PGPASSWORD");
         if (password != null) properties.setProperty("password", password);
-        properties.setProperty("sslmode", System.getenv().getOrDefault("GINGHAM_JDBC_SSL", "prefer"));
+        properties.setProperty("sslmode", System.getenv("GINGHAM_TLS") == null ? "disable" : "require");
         String url = "jdbc:postgresql://" + System.getenv("PGHOST") + ":" + System.getenv("PGPORT") + "/gingham";
         return DriverManager.getConnection(url, properties);
     }
@@ -276,6 +276,7 @@ public class Jdbc {
             if (level != Connection.TRANSACTION_SERIALIZABLE) same(connection.getTransactionIsolation(), level);
         }
         connection.setReadOnly(true);
+        connection.setAutoCommit(false);
         try (Statement statement = connection.createStatement()) {
             statement.executeUpdate("INSERT INTO jdbc_t VALUES (5000, 'x')");
             throw new AssertionError("it is read only");

@@ -7,6 +7,7 @@ use crate::backend::{Backend, Out};
 use crate::errors::{Place, error, of_engine};
 use crate::statement_log::LoggedStatement;
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures::{Sink, SinkExt, StreamExt};
 use gingham::{CopyIn, StatementHandle, StatementKind};
 use pgwire::api::ClientInfo;
@@ -51,13 +52,29 @@ pub(super) async fn send(
     let mut copy = copy.map_err(|error| about(&error, place))?;
     let (format, columns, formats) = formats(copy.is_binary(), copy.columns());
     out.feed(Answer::CopyOutResponse(CopyOutResponse::new(format, columns, formats))).await?;
-    while let Some(bytes) = copy.next().await {
-        let bytes = bytes.map_err(|error| about(&error, place))?;
-        out.feed(Answer::CopyData(CopyData::new(bytes))).await?;
+    // A message is a record, as clients expect; what stands before the first of binary ones goes with it.
+    let mut start = None;
+    while let Some(piece) = copy.next().await {
+        let piece = piece.map_err(|error| about(&error, place))?;
+        if piece.count() > 0 {
+            for record in piece.records() {
+                out.feed(data(start.take(), record)).await?;
+            }
+        } else if format == 1 && start.is_none() && copy.records() == 0 {
+            start = Some(piece.into_bytes());
+        } else {
+            out.feed(data(start.take(), piece.into_bytes())).await?;
+        }
     }
     out.feed(Answer::CopyDone(CopyDone::new())).await?;
     let records = copy.records();
     session.complete(out, logged, &format!("COPY {records}"), usize::try_from(records).unwrap_or(usize::MAX)).await
+}
+
+/// A message of COPY, with what stands before its bytes.
+fn data(start: Option<Bytes>, bytes: Bytes) -> Answer {
+    let bytes = start.map_or_else(|| bytes.clone(), |start| [start, bytes.clone()].concat().into());
+    Answer::CopyData(CopyData::new(bytes))
 }
 
 /// The format of all columns and of each, as responses have them.

@@ -1,9 +1,9 @@
 //! A COPY to a stream of the program, piece by piece.
 
 use crate::statements::transfer::streams::options::{StreamFormat, StreamOptions};
+use crate::statements::transfer::streams::piece::CopyPiece;
 use crate::statements::transfer::streams::writer::StreamWriter;
 use crate::{Error, QueryResult, Result};
-use bytes::Bytes;
 use futures::stream::{BoxStream, Stream, StreamExt};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ const FEW_ROWS: usize = 64;
 /// # Ok::<(), gingham::Error>(())
 /// ```
 pub struct CopyOut {
-    pieces: BoxStream<'static, Result<(usize, Bytes)>>,
+    pieces: BoxStream<'static, Result<CopyPiece>>,
     columns: usize,
     is_binary: bool,
     records: u64,
@@ -55,7 +55,7 @@ impl CopyOut {
             async move {
                 let batch = batch?;
                 let records = batch.num_rows();
-                let write = move || writer.records(&batch).map(|bytes| (records, bytes));
+                let write = move || writer.records(&batch);
                 if records <= FEW_ROWS {
                     return write();
                 }
@@ -66,11 +66,11 @@ impl CopyOut {
         let end = writer.end();
         let edge = |bytes: Vec<u8>| {
             let bytes = Some(bytes).filter(|bytes| !bytes.is_empty());
-            futures::stream::iter(bytes.map(|bytes| Ok((0, Bytes::from(bytes)))))
+            futures::stream::iter(bytes.map(|bytes| Ok(CopyPiece::edge(bytes))))
         };
         let pieces = edge(start).chain(written).chain(edge(end));
         let pieces = pieces.filter(|piece| {
-            let is_empty = piece.as_ref().is_ok_and(|(_, bytes)| bytes.is_empty());
+            let is_empty = piece.as_ref().is_ok_and(|piece| piece.is_empty());
             std::future::ready(!is_empty)
         });
         Ok(Self { pieces: pieces.boxed(), columns: schema.fields().len(), is_binary, records: 0 })
@@ -120,14 +120,14 @@ impl CopyOut {
 }
 
 impl Stream for CopyOut {
-    type Item = Result<Bytes>;
+    type Item = Result<CopyPiece>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = std::task::ready!(self.pieces.poll_next_unpin(context));
         Poll::Ready(item.map(|piece| {
-            let (records, bytes) = piece?;
-            self.records += records as u64;
-            Ok(bytes)
+            let piece = piece?;
+            self.records += piece.count() as u64;
+            Ok(piece)
         }))
     }
 }

@@ -14,8 +14,9 @@ use crate::statements::admin::{explain, prepare, summarize};
 use crate::statements::dml::values::is_default;
 use crate::statements::dml::{merge, parts};
 use crate::statements::row_locks;
+use crate::temporal::TIME_OF;
 use crate::{Error, Result};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::logical_expr::Expr as Planned;
@@ -79,6 +80,12 @@ impl StatementDescription {
                         Planned::Cast(cast) => {
                             if let Planned::Placeholder(placeholder) = &*cast.expr {
                                 self.note(&placeholder.id, Some(cast.field.data_type().clone()));
+                            }
+                        }
+                        // So does `$1::time`, which is a call.
+                        Planned::ScalarFunction(call) if call.name() == TIME_OF => {
+                            if let [Planned::Placeholder(placeholder)] = call.args.as_slice() {
+                                self.note(&placeholder.id, Some(DataType::Time64(TimeUnit::Microsecond)));
                             }
                         }
                         _ => {}

@@ -4,6 +4,7 @@ use crate::session::{Outcome, Severity, StatementContext, names_schema};
 use crate::statements::ddl::constraints::ConstraintScope;
 use crate::statements::ddl::definition::CreatedTable;
 use crate::statements::ddl::identity::ColumnSequence;
+use crate::statements::ddl::skipped::say_there;
 use crate::statements::ddl::{definition, identity, on_commit};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::pipeline;
@@ -95,6 +96,7 @@ pub(crate) async fn run(
     }
     let exists = place.snapshot.has_table(&place.name);
     if exists && statement.if_not_exists {
+        say_there(context, SqlState::DuplicateTable, &format!("table '{}'", place.name));
         return Ok(if statement.query.is_some() { Outcome::Affected(0) } else { Outcome::Done });
     }
     if exists && !statement.or_replace {

@@ -15,6 +15,7 @@
 //! | `cascade` | what depends on what is dropped |
 //! | `index`, `view`, `external` | indexes, views, files that are read in place |
 //! | `objects` | schemas, and what removes things |
+//! | `skipped` | notices of IF EXISTS and IF NOT EXISTS |
 
 pub(crate) mod alter;
 mod alter_column;
@@ -39,5 +40,6 @@ pub(crate) mod on_commit;
 pub(crate) mod rename;
 pub(crate) mod rewrite;
 pub(crate) mod sequence;
+mod skipped;
 pub(crate) mod view;
 mod view_names;

@@ -5,6 +5,7 @@ use crate::sql::names::fold;
 use crate::sql::names::unsupported;
 use crate::statements::ddl::auto_layout;
 use crate::statements::ddl::cascade::Dependents;
+use crate::statements::ddl::skipped::{say_missing, say_there};
 use crate::statements::ddl::{index, sequence};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
@@ -42,6 +43,7 @@ pub(crate) async fn create_schema(context: &StatementContext, statement: Sql) ->
     }
     if name == "information_schema" || name == DEFAULT_SCHEMA || context.snapshot.schemas.contains(&name) {
         if if_not_exists {
+            say_there(context, SqlState::DuplicateSchema, &format!("schema '{name}'"));
             return Ok(Outcome::Done);
         }
         return Err(Error::invalid(SqlState::DuplicateSchema, format!("schema '{name}' already exists")));
@@ -99,6 +101,7 @@ async fn drop_schemas(context: &StatementContext, names: &[String], if_exists: b
         }
         if !context.snapshot.schemas.contains(name) {
             if if_exists {
+                say_missing(context, &format!("schema '{name}'"));
                 continue;
             }
             let schemas = context.snapshot.schemas.iter().map(String::as_str);
@@ -155,7 +158,10 @@ async fn drop_relations(
     for name in names {
         match find(context, views, &table_reference(name)?)? {
             Some(one) => found.push(one),
-            None if if_exists => {}
+            None if if_exists => {
+                let kind = if views { "view" } else { "table" };
+                say_missing(context, &format!("{kind} '{}'", context.name(&table_reference(name)?)?));
+            }
             None if views => {
                 return Err(view_named(context, name).err().unwrap_or_else(|| Error::Internal("a view".into())));
             }

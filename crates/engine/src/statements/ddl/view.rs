@@ -5,6 +5,7 @@ use crate::settings::ColumnNames;
 use crate::sql::clauses::as_written;
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
+use crate::statements::ddl::skipped::say_there;
 use crate::statements::ddl::{create, view_names};
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
@@ -43,6 +44,7 @@ pub(crate) async fn run(context: &StatementContext, statement: CreateView) -> Re
     }
     if place.snapshot.views.contains_key(&place.name) {
         if if_not_exists {
+            say_there(context, SqlState::DuplicateTable, &format!("view '{}'", place.name));
             return Ok(Outcome::Done);
         }
         if !or_replace {

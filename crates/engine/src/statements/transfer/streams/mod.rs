@@ -12,6 +12,7 @@
 //! | `reader` | pieces to batches |
 //! | `input` | running COPY … FROM STDIN |
 //! | `writer` | batches to pieces |
+//! | `piece` | pieces, and the records in them |
 //! | `output` | the rows of COPY … TO STDOUT |
 
 mod columns;
@@ -21,6 +22,7 @@ mod fields;
 pub(crate) mod input;
 pub(crate) mod options;
 pub(crate) mod output;
+pub(crate) mod piece;
 mod reader;
 mod tuples;
 pub(crate) mod writer;

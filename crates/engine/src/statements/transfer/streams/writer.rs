@@ -1,12 +1,14 @@
 //! Batches to pieces of a stream: whole records, as PostgreSQL writes them.
 
+use crate::statements::transfer::streams::encoding::StreamEncoding;
 use crate::statements::transfer::streams::options::{HeaderLine, StreamFormat, StreamOptions};
+use crate::statements::transfer::streams::piece::CopyPiece;
 use crate::statements::transfer::streams::tuples::{END, SIGNATURE};
 use crate::wire::{RowEncoder, WireFormat, texts};
 use crate::{Error, Result};
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, BytesMut};
 use gingham_storage::SqlState;
 
 /// Writes batches of one schema.
@@ -75,12 +77,13 @@ impl StreamWriter {
     }
 
     /// The records of a batch.
-    pub(crate) fn records(&self, batch: &RecordBatch) -> Result<Bytes> {
+    pub(crate) fn records(&self, batch: &RecordBatch) -> Result<CopyPiece> {
         if self.options.format == StreamFormat::Binary {
             return self.tuples(batch);
         }
         let columns = batch.columns().iter().map(|values| Ok(texts(values)?)).collect::<Result<Vec<_>>>()?;
         let mut bytes = Vec::with_capacity(batch.num_rows() * (columns.len() * 10 + 1));
+        let mut ends = Vec::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {
             for (number, texts) in columns.iter().enumerate() {
                 if number > 0 {
@@ -92,22 +95,39 @@ impl StreamWriter {
                 }
             }
             bytes.push(b'\n');
+            ends.push(bytes.len());
         }
-        Ok(Bytes::from(self.options.encoding.encoded(bytes)?))
+        self.encoded(bytes, ends)
     }
 
-    fn tuples(&self, batch: &RecordBatch) -> Result<Bytes> {
+    /// Records in the encoding of the stream.
+    fn encoded(&self, bytes: Vec<u8>, ends: Vec<usize>) -> Result<CopyPiece> {
+        if self.options.encoding == StreamEncoding::UTF8 {
+            return Ok(CopyPiece::of(bytes, ends));
+        }
+        let (mut all, mut places, mut start) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(ends.len()), 0);
+        for end in ends {
+            all.extend(self.options.encoding.encoded(bytes[start..end].to_vec())?);
+            places.push(all.len());
+            start = end;
+        }
+        Ok(CopyPiece::of(all, places))
+    }
+
+    fn tuples(&self, batch: &RecordBatch) -> Result<CopyPiece> {
         let width = i16::try_from(self.names.len()).map_err(|_| {
             let text = format!("a tuple of the format binary has {} fields at most", i16::MAX);
             Error::invalid(SqlState::ProgramLimitExceeded, text)
         })?;
         let rows = RowEncoder::new(vec![WireFormat::Binary; self.names.len()]).encode(batch)?;
         let mut bytes = BytesMut::with_capacity(batch.num_rows() * (self.names.len() * 12 + 2));
+        let mut ends = Vec::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {
             bytes.put_i16(width);
             rows.put(row, &mut bytes)?;
+            ends.push(bytes.len());
         }
-        Ok(bytes.freeze())
+        Ok(CopyPiece::of(bytes, ends))
     }
 
     /// What stands behind the last record.
