@@ -21,6 +21,7 @@
 //! | `statement_tables` | tables of the program that one statement finds |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
+//! | `bound_queries`, `prepared_queries` | queries kept for when they come again with other values |
 //! | `write_waits` | statements that may wait for the write lock |
 //! | `run`, `result` | running a statement on the database's threads, and its rows |
 //! | `settings/` | SET, RESET and SHOW |
@@ -41,6 +42,7 @@
 mod advisory;
 mod advisory_locks;
 mod begin;
+mod bound_queries;
 mod cancel;
 mod catalog;
 mod context;
@@ -59,6 +61,7 @@ mod object_tables;
 mod options;
 mod pg_catalog;
 mod plans;
+mod prepared_queries;
 pub(crate) mod progress;
 mod registry;
 mod result;

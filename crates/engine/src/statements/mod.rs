@@ -121,7 +121,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
     match statement {
         Sql::Query(mut query) => {
             query::refuse_ignored(&mut query)?;
-            let bound = context.bind(*query, parameters).await?;
+            let bound = context.bind_with(*query, parameters).await?;
             let wanted = CachedPlan::wanted(context, &bound.plan)?;
             let plan = context.physical_plan(bound.plan).await?;
             let turn = CachedPlan::keep(context, wanted, &plan, &bound.names)?;
