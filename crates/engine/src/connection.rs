@@ -216,6 +216,16 @@ impl Connection {
         names.into_iter().collect()
     }
 
+    /// The word that a text's first statement begins with, behind blanks and comments, which is all that is looked at; empty where it
+    /// begins with something else.
+    ///
+    /// ```
+    /// assert_eq!(gingham::Connection::first_word("-- now\n begin;"), "begin");
+    /// ```
+    pub fn first_word(sql: &str) -> &str {
+        split::first_word(sql)
+    }
+
     /// Whether a statement asks for a plan: it begins with EXPLAIN, behind blanks and comments.
     ///
     /// ```
@@ -271,6 +281,19 @@ impl Connection {
     /// ```
     pub fn statement_kind(sql: &str) -> Result<StatementKind> {
         Ok(kind(&statements::parse_single(sql)?))
+    }
+
+    /// A number that the settings have until one of them is changed.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let before = connection.settings_number();
+    /// connection.execute("SET application_name = 'report'")?;
+    /// assert_ne!(connection.settings_number(), before);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn settings_number(&self) -> u64 {
+        self.session.settings_number()
     }
 
     /// The value of a setting, as SHOW gives it.

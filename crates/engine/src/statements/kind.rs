@@ -39,8 +39,6 @@ pub enum StatementKind {
     Deallocate(Option<String>),
     /// DISCARD ALL.
     DiscardAll,
-    /// CLOSE of a cursor, or of all for `None`.
-    Close(Option<String>),
     /// Any other.
     Other,
 }
@@ -62,7 +60,6 @@ fn of_session(statement: &SessionStatement) -> StatementKind {
         SessionStatement::End { commit: true, .. } => StatementKind::Commit,
         SessionStatement::End { commit: false, .. } => StatementKind::Rollback,
         SessionStatement::Discard(what) if what.is_all() => StatementKind::DiscardAll,
-        SessionStatement::Close(cursor) => StatementKind::Close(cursor.clone()),
         SessionStatement::Analyze(analyze) if analyze.vacuum => StatementKind::Alone,
         _ => StatementKind::Other,
     }

@@ -1,0 +1,198 @@
+//! One client's connection, from its first byte to its last: messages are read by [`incoming`], answered by pgwire's state machine and
+//! the [`Backend`], and given up when the client leaves or the server ends.
+
+pub(crate) mod incoming;
+mod outgoing;
+
+use crate::backend::{Backend, StoredText};
+use crate::errors::{fatal, protocol_violation};
+use crate::server::{Ending, Server};
+use futures::SinkExt;
+use incoming::{Incoming, IncomingError, Phase};
+use outgoing::Outgoing;
+use pgwire::api::{ClientInfo, DefaultClient, PgWireConnectionState as State};
+use pgwire::error::{ErrorInfo, PgWireError};
+use pgwire::messages::{PgWireBackendMessage as Answer, PgWireFrontendMessage as Message};
+use pgwire::tokio::server::{MaybeTls, PgWireMessageServerCodec, negotiate_tls, process_error, process_message};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::ReadHalf;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::codec::{Framed, FramedParts};
+
+/// How long a client may take to say who it is.
+const LOGIN: Duration = Duration::from_secs(60);
+/// How long a client may take for the last word to it.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Bytes that are gathered before they are sent.
+const GATHERED: usize = 64 << 10;
+
+type Socket<S> = Framed<S, PgWireMessageServerCodec<StoredText>>;
+
+/// Serves a client that came by TCP, to its end.
+pub(crate) async fn serve_tcp(stream: TcpStream, address: SocketAddr, server: Arc<Server>) -> io::Result<()> {
+    let deadline = Instant::now() + LOGIN;
+    let negotiated = timeout(LOGIN, negotiate_tls(stream, server.tls.clone())).await;
+    // Who takes too long, or speaks TLS where there is none, gets no answer.
+    let Ok(Some(mut socket)) = negotiated.map_err(io::Error::from)? else { return Ok(()) };
+    if socket.is_secure() && !socket.read_buffer().is_empty() {
+        return Err(io::Error::other("bytes came before TLS began that would count as encrypted"));
+    }
+    let refused = (server.tls.is_some() && !socket.is_secure())
+        .then(|| fatal("28000", "this server takes encrypted connections alone: connect with sslmode=require".into()));
+    socket.set_state(State::AwaitingStartup);
+    Talk::new(socket, Backend::new(Arc::clone(&server), Some(address)), deadline).run(refused).await
+}
+
+/// Serves a client that came by a socket of this machine, to its end.
+pub(crate) async fn serve_unix(stream: UnixStream, server: Arc<Server>) -> io::Result<()> {
+    // pgwire wants an address; nothing is decided by it.
+    let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+    let codec = PgWireMessageServerCodec::new(DefaultClient::new(nowhere, false));
+    let mut socket = Framed::new(MaybeTls::Unix(stream), codec);
+    socket.set_state(State::AwaitingStartup);
+    Talk::new(socket, Backend::new(server, None), Instant::now() + LOGIN).run(None).await
+}
+
+/// What goes back and forth.
+struct Talk {
+    incoming: Incoming<ReadHalf<MaybeTls>>,
+    socket: Socket<Outgoing>,
+    backend: Arc<Backend>,
+    deadline: Instant,
+}
+
+/// What happens while nothing is being worked on.
+enum Event {
+    Message(Message),
+    /// The client has closed the connection, or is not to be answered.
+    Left,
+    /// The connection ends with this.
+    Ends(PgWireError),
+}
+
+impl Talk {
+    fn new(socket: Socket<MaybeTls>, backend: Backend, deadline: Instant) -> Self {
+        let parts = socket.into_parts();
+        let (read, write) = tokio::io::split(parts.io);
+        let mut socket = Framed::from_parts(FramedParts::new::<Answer>(Outgoing(write), parts.codec));
+        socket.set_backpressure_boundary(GATHERED);
+        Self { incoming: Incoming::new(read, parts.read_buf), socket, backend: Arc::new(backend), deadline }
+    }
+
+    async fn run(mut self, refused: Option<PgWireError>) -> io::Result<()> {
+        let mut ended = match refused {
+            Some(error) => self.refuse(error).await,
+            None => Ok(()),
+        };
+        while ended.is_ok() {
+            match self.event().await {
+                Event::Message(Message::Terminate(_)) | Event::Left => break,
+                Event::Message(message) => match self.work(message).await {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => ended = Err(error),
+                },
+                Event::Ends(error) => {
+                    self.say_farewell(error).await;
+                    break;
+                }
+            }
+        }
+        // What the session holds is undone where it is dropped, which may block.
+        drop(tokio::task::spawn_blocking(move || drop(self)).await);
+        ended
+    }
+
+    /// Reads the client's first message, so that it hears the refusal instead of a broken connection.
+    async fn refuse(&mut self, error: PgWireError) -> io::Result<()> {
+        if !matches!(self.event().await, Event::Message(Message::CancelRequest(_)) | Event::Left) {
+            self.say_farewell(error).await;
+        }
+        Err(io::Error::other("the connection was not encrypted"))
+    }
+
+    fn phase(&self) -> Phase {
+        match self.socket.state() {
+            State::AwaitingSslRequest | State::AwaitingStartup => Phase::Startup,
+            State::AuthenticationInProgress if self.backend.has_method() => Phase::PasswordGoesOn,
+            State::AuthenticationInProgress => Phase::Password,
+            _ => Phase::Session,
+        }
+    }
+
+    /// Waits for what happens next.
+    async fn event(&mut self) -> Event {
+        let phase = self.phase();
+        let is_at_rest = matches!(self.socket.state(), State::ReadyForQuery);
+        let (deadline, is_known) = (self.deadline, phase == Phase::Session);
+        let (server, backend) = (Arc::clone(&self.backend.server), Arc::clone(&self.backend));
+        tokio::select! {
+            biased;
+            ending = server.ends(is_at_rest || !is_known) => Event::Ends(ending_error(ending)),
+            error = backend.ends_while_idle(), if is_known => Event::Ends(error),
+            message = self.incoming.next(phase) => match message {
+                Ok(Some(message)) => Event::Message(message),
+                Ok(None) | Err(IncomingError::Io(_)) => Event::Left,
+                Err(error @ IncomingError::Protocol(_)) => Event::Ends(protocol_violation(error.to_string())),
+                Err(error @ IncomingError::Encoding) => Event::Ends(fatal("22021", error.to_string())),
+            },
+            () = sleep_until(deadline), if !is_known => Event::Left,
+        }
+    }
+
+    /// Answers a message. Whether the connection goes on.
+    async fn work(&mut self, message: Message) -> io::Result<bool> {
+        let is_extended = match self.socket.state() {
+            State::CopyInProgress(is_extended) => is_extended,
+            _ => message.is_extended_query(),
+        };
+        let is_cancel = matches!(message, Message::CancelRequest(_));
+        self.backend.note_next(self.incoming.is_sync_next());
+        let (server, backend) = (Arc::clone(&self.backend.server), Arc::clone(&self.backend));
+        let own = || Arc::clone(&backend);
+        let worked = tokio::select! {
+            biased;
+            worked = process_message(message, &mut self.socket, own(), own(), own(), own(), own()) => worked,
+            // Giving up the answer cancels the statement.
+            () = self.incoming.gone() => return Ok(false),
+            ending = server.ends(false) => Err(ending_error(ending)),
+            error = backend.is_terminated() => Err(error),
+        };
+        let Err(error) = worked else { return Ok(!is_cancel) };
+        if let PgWireError::IoError(error) = error {
+            return Err(error);
+        }
+        if error.is_fatal() || self.phase() != Phase::Session {
+            self.say_farewell(error).await;
+            return Ok(false);
+        }
+        process_error(&mut self.socket, error, is_extended).await?;
+        Ok(true)
+    }
+
+    /// The last word to a client, who may not be listening.
+    async fn say_farewell(&mut self, error: PgWireError) {
+        let mut info = ErrorInfo::from(error);
+        info.severity = "FATAL".into();
+        info.severity_nonlocalized = Some("FATAL".into());
+        let said = async {
+            self.socket.send(Answer::ErrorResponse(info.into())).await?;
+            SinkExt::<Answer>::close(&mut self.socket).await
+        };
+        drop(timeout(FAREWELL, said).await);
+    }
+}
+
+fn ending_error(ending: Ending) -> PgWireError {
+    fatal(
+        "57P01",
+        match ending {
+            Ending::Drains => "the server is shutting down".into(),
+            Ending::Cuts => "the server is shutting down, and statements had no more time".into(),
+        },
+    )
+}

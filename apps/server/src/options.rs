@@ -1,0 +1,115 @@
+//! The program's options.
+
+use crate::users::Role;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Serves a Gingham database to PostgreSQL's clients.
+#[derive(Debug, Parser)]
+#[command(name = "gingham-server", version, about, disable_help_subcommand = true)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serves a database until SIGTERM or Ctrl-C comes
+    Serve(Serve),
+    /// Lists and changes the users of a file
+    User(UserOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The database's folder, made when it is missing; `:memory:` for one that is gone at the end
+    pub(crate) database: String,
+    /// Where clients connect by TCP: an address and port, or `off`
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5432")]
+    pub(crate) postgres: String,
+    /// The folder of a socket for clients of this machine, as /tmp
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) socket: Option<PathBuf>,
+    /// The file of users; without it everybody who can connect may do everything
+    #[arg(long, value_name = "FILE")]
+    pub(crate) users: Option<PathBuf>,
+    /// Certificate and key (PEM): connections by TCP are encrypted
+    #[arg(long, num_args = 2, value_names = ["CERTIFICATE", "KEY"])]
+    pub(crate) tls: Option<Vec<PathBuf>>,
+    /// Sessions at a time
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) max_connections: usize,
+    /// Opens the database for reading alone
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Bytes for the cache and queries together, as 4GB; three quarters of the machine's memory otherwise
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<usize>,
+    /// Threads of a query; all cores otherwise
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Seconds that running statements have to end after SIGTERM
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) grace: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UserOptions {
+    #[command(subcommand)]
+    pub(crate) command: UserCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// Adds a user, or gives one another password or role; the password is read from the terminal or from standard input
+    Add {
+        /// The user's name
+        name: String,
+        /// What the user may do
+        #[arg(long, value_enum, default_value = "read")]
+        role: Role,
+        /// The file of users, made when it is missing
+        #[arg(long, value_name = "FILE")]
+        users: PathBuf,
+    },
+    /// Lists the users and their roles
+    List {
+        /// The file of users
+        #[arg(long, value_name = "FILE")]
+        users: PathBuf,
+    },
+    /// Removes a user; a session that is there goes on
+    Remove {
+        /// The user's name
+        name: String,
+        /// The file of users
+        #[arg(long, value_name = "FILE")]
+        users: PathBuf,
+    },
+}
+
+/// `512MB`, `4GB`, `100000`.
+fn bytes(text: &str) -> Result<usize, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let unit = match text[digits..].trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "KB" | "K" => 1 << 10,
+        "MB" | "M" => 1 << 20,
+        "GB" | "G" => 1_usize << 30,
+        _ => return Err("a size is a number with KB, MB or GB".into()),
+    };
+    let number = text[..digits].parse::<usize>().map_err(|_| "a size is a number with KB, MB or GB".to_owned())?;
+    number.checked_mul(unit).ok_or_else(|| "it is too large".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(bytes("100"), Ok(100));
+        assert_eq!(bytes("4 gb"), Ok(4 << 30));
+        assert!(bytes("4 TB").is_err() && bytes("MB").is_err() && bytes("99999999999999999999").is_err());
+    }
+}

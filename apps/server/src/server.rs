@@ -1,0 +1,146 @@
+//! What all connections of a server share: the database, who may come, who may cancel, and when it ends.
+
+use crate::users::Users;
+use gingham::{CancelHandle, Connection, Database};
+use pgwire::messages::startup::SecretKey;
+use pgwire::tokio::TlsAcceptor;
+use std::collections::HashMap;
+use std::future::pending;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+/// Bytes of a secret that cancels.
+const SECRET: usize = 32;
+
+/// How a server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ending {
+    /// Nobody new comes, and who has nothing to do goes.
+    Drains,
+    /// All go.
+    Cuts,
+}
+
+/// What all connections share.
+pub(crate) struct Server {
+    pub(crate) database: Database,
+    /// The name by which clients know the database.
+    pub(crate) name: String,
+    /// How connections are encrypted that come over a network.
+    pub(crate) tls: Option<TlsAcceptor>,
+    /// The certificate that TLS shows, for channel binding.
+    pub(crate) certificate: Option<Vec<u8>>,
+    /// Who may come; `None` for everybody.
+    pub(crate) users: Option<Arc<Users>>,
+    /// Places of sessions.
+    places: Arc<Semaphore>,
+    max_connections: usize,
+    cancels: Mutex<HashMap<i32, (Vec<u8>, CancelHandle)>>,
+    next_pid: AtomicI32,
+    ending: watch::Sender<Option<Ending>>,
+}
+
+/// How a server is made.
+pub(crate) struct ServerParts {
+    pub(crate) database: Database,
+    pub(crate) tls: Option<(TlsAcceptor, Vec<u8>)>,
+    pub(crate) users: Option<Users>,
+    pub(crate) max_connections: usize,
+}
+
+impl Server {
+    pub(crate) fn new(parts: ServerParts) -> Arc<Self> {
+        let ServerParts { database, tls, users, max_connections } = parts;
+        let name =
+            database.path().file_stem().map_or_else(|| "gingham".into(), |name| name.to_string_lossy().into_owned());
+        let (tls, certificate) = tls.unzip();
+        Arc::new(Self {
+            database,
+            name,
+            tls,
+            certificate,
+            users: users.map(Arc::new),
+            places: Arc::new(Semaphore::new(max_connections)),
+            max_connections,
+            cancels: Mutex::default(),
+            next_pid: AtomicI32::new(1),
+            ending: watch::Sender::new(None),
+        })
+    }
+
+    /// A place for a session; the number of places when all are taken.
+    pub(crate) fn place(&self) -> Result<OwnedSemaphorePermit, usize> {
+        Arc::clone(&self.places).try_acquire_owned().map_err(|_| self.max_connections)
+    }
+
+    pub(crate) fn next_pid(&self) -> i32 {
+        self.next_pid.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Lets who has a key cancel the statements of a connection.
+    pub(crate) fn key_for(self: &Arc<Self>, connection: &Connection, pid: i32) -> std::io::Result<CancelKey> {
+        let mut secret = vec![0; SECRET];
+        getrandom::fill(&mut secret)?;
+        self.cancels().insert(pid, (secret.clone(), connection.cancel_handle()));
+        Ok(CancelKey { server: Arc::downgrade(self), pid, secret })
+    }
+
+    /// Cancels what the session runs that a key is of. A wrong key does nothing, and nobody is told.
+    pub(crate) fn cancel(&self, pid: i32, key: &SecretKey) {
+        let cancels = self.cancels();
+        let Some((secret, handle)) = cancels.get(&pid) else { return };
+        let is_right = match key {
+            SecretKey::I32(key) => secret[..4] == key.to_be_bytes(),
+            SecretKey::Bytes(key) => secret[..4] == key[..] || secret[..] == key[..],
+        };
+        if is_right {
+            handle.cancel();
+        }
+    }
+
+    fn cancels(&self) -> std::sync::MutexGuard<'_, HashMap<i32, (Vec<u8>, CancelHandle)>> {
+        self.cancels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to end, or ends faster.
+    pub(crate) fn end(&self, ending: Ending) {
+        self.ending.send_modify(|known| *known = (*known).max(Some(ending)));
+    }
+
+    /// Waits until a connection is to end, one that is `at_rest` already when nobody new comes.
+    pub(crate) async fn ends(&self, at_rest: bool) -> Ending {
+        let mut ending = self.ending.subscribe();
+        let ends = |known: &Option<Ending>| known.is_some_and(|known| at_rest || known == Ending::Cuts);
+        let known = ending.wait_for(ends).await.map(|known| *known);
+        match known {
+            Ok(known) => known.unwrap_or(Ending::Cuts),
+            // The sender lives as long as this.
+            Err(_) => pending().await,
+        }
+    }
+}
+
+/// What cancels the statements of a session, as long as that is there.
+pub(crate) struct CancelKey {
+    server: Weak<Server>,
+    pub(crate) pid: i32,
+    secret: Vec<u8>,
+}
+
+impl CancelKey {
+    /// The secret as a client gets it: four bytes before version 3.2 of the protocol.
+    pub(crate) fn secret(&self, is_short: bool) -> SecretKey {
+        let mut four = [0; 4];
+        four.copy_from_slice(&self.secret[..4]);
+        if is_short { SecretKey::I32(i32::from_be_bytes(four)) } else { SecretKey::Bytes(self.secret.clone().into()) }
+    }
+}
+
+impl Drop for CancelKey {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.upgrade() {
+            server.cancels().remove(&self.pid);
+        }
+    }
+}
