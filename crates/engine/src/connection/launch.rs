@@ -9,6 +9,7 @@ use crate::statements::Statement;
 use crate::statements::admin::prepare;
 use crate::statements::beginning::{beginning, writes};
 use crate::statements::dml::point;
+use crate::statements::rights::needs_writer;
 use crate::{Error, Result, statements};
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
@@ -157,7 +158,7 @@ fn launch(
     let command = statements::command(executed.as_ref().map_or(&statement, |prepared| &prepared.statement));
     let meant = executed.as_ref().map_or(&*statement, |prepared| &prepared.statement);
     let refused = match session.is_reader() {
-        true => statements::needs_writer(session, meant),
+        true => needs_writer(session, meant),
         false => writes(session, meant) && session.is_read_only(),
     };
     if refused {

@@ -14,6 +14,7 @@
 //! | `begin` | how a statement begins |
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `object_tables` | comments and sequences as tables |
+//! | `system_columns` | columns of system tables as they are filled |
 //! | `system_tables` | what each table is and how it is stored, open transactions, fallbacks |
 //! | `external_files` | files that a query reads in place |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
@@ -76,6 +77,7 @@ mod settings;
 mod shared;
 mod state;
 mod statement_tables;
+mod system_columns;
 pub(crate) mod system_tables;
 mod times;
 mod transaction;

@@ -28,7 +28,7 @@ pub(crate) mod dml;
 pub(crate) mod kind;
 pub(crate) mod named;
 mod reads;
-mod rights;
+pub(crate) mod rights;
 pub(crate) mod row_locks;
 mod targets;
 pub(crate) mod transfer;
@@ -41,7 +41,6 @@ pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::external::free_name;
 pub(crate) use crate::statements::reads::only_reads;
-pub(crate) use crate::statements::rights::needs_writer;
 pub(crate) use crate::statements::targets::{is_view, refuse_others, table_reference, writable, write};
 
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
