@@ -117,6 +117,13 @@ pub enum Verb {
         /// Folder to make; it must not be there
         to: PathBuf,
     },
+    /// DB serve: let PostgreSQL's clients in, by the program gingham-server beside this one
+    #[command(disable_help_flag = true)]
+    Serve {
+        /// Options of the server; --help lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<String>,
+    },
     /// DB advise: measure which designs of tables suit a workload
     Advise(AdviseArgs),
     /// Make TPC-H data, load it, run the queries and check every answer
@@ -135,6 +142,7 @@ impl Verb {
             Self::Check => ("check", true),
             Self::Backup { .. } => ("backup", true),
             Self::Rescue { .. } => ("rescue", true),
+            Self::Serve { .. } => ("serve", true),
             Self::Advise(_) => ("advise", true),
             Self::Demo(_) => ("demo", false),
             Self::Lab(_) => ("lab", false),

@@ -28,6 +28,7 @@ mod read_args;
 mod reading;
 mod rows;
 mod script;
+mod serve;
 mod show;
 mod sink;
 mod spinner;
@@ -97,6 +98,9 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
         }
         Some(Verb::Advise(ref arguments_of)) => {
             with_database(&arguments, |database| advise::run(database, arguments_of))
+        }
+        Some(Verb::Serve { ref options }) => {
+            serve::run(arguments.database.as_deref().unwrap_or(Path::new("")), options)
         }
         Some(Verb::Check) => with_database(&arguments, admin::check),
         Some(Verb::Backup { ref to }) => with_database(&arguments, |database| admin::backup(database, to)),

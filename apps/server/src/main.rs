@@ -9,15 +9,19 @@
 //! | `backend/` | what answers them |
 //! | `users`, `tls` | who may come, and how connections are encrypted |
 //! | `errors` | errors as clients take them |
+//! | `statement_log` | what is written down of statements |
+//! | `metrics` | what Prometheus is told |
 //! | `failure` | why the program ends early |
 
 mod backend;
 mod connection;
 mod errors;
 mod failure;
+mod metrics;
 mod options;
 mod serve;
 mod server;
+mod statement_log;
 mod tls;
 mod users;
 

@@ -1,8 +1,11 @@
 //! The program's options.
 
-use crate::users::Role;
+use crate::users::role_of;
 use clap::{Args, Parser, Subcommand};
+use gingham::Role;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use tracing::Level;
 
 /// Serves a Gingham database to PostgreSQL's clients.
 #[derive(Debug, Parser)]
@@ -48,6 +51,15 @@ pub(crate) struct Serve {
     /// Threads of a query; all cores otherwise
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Where Prometheus finds /metrics and others /healthz
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<SocketAddr>,
+    /// How much is logged on standard error: error, warn, info or debug, which tells every statement
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(crate) log: Level,
+    /// Statements that take as many milliseconds are logged with their plans
+    #[arg(long, value_name = "MS")]
+    pub(crate) slow: Option<u64>,
     /// Seconds that running statements have to end after SIGTERM
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) grace: u64,
@@ -65,8 +77,8 @@ pub(crate) enum UserCommand {
     Add {
         /// The user's name
         name: String,
-        /// What the user may do
-        #[arg(long, value_enum, default_value = "read")]
+        /// What the user may do: read, write (tables) or admin (everything, also the server's files and settings)
+        #[arg(long, value_parser = role_of, default_value = "read")]
         role: Role,
         /// The file of users, made when it is missing
         #[arg(long, value_name = "FILE")]

@@ -2,14 +2,16 @@
 
 use crate::connection::{serve_tcp, serve_unix};
 use crate::failure::Failure;
+use crate::metrics::{self, Metrics};
 use crate::options::Serve;
 use crate::server::{Ending, Server, ServerParts};
+use crate::statement_log::StatementLog;
 use crate::tls;
 use crate::users::Users;
 use gingham::{Database, DatabaseOptions};
 use std::fs;
 use std::future::pending;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
+use tracing::Level;
 
 /// Bytes of a thread's stack: statements are parsed on it.
 const STACK: usize = 8 << 20;
@@ -32,7 +35,7 @@ const BREATH: Duration = Duration::from_millis(50);
 
 /// Serves a database until it is told to end.
 pub(crate) fn serve(options: &Serve) -> Result<(), Failure> {
-    log();
+    log_from(options.log);
     let addresses = addresses(&options.postgres)?;
     let users = options.users.as_deref().map(Users::open).transpose()?;
     check_reach(&addresses, options)?;
@@ -41,8 +44,16 @@ pub(crate) fn serve(options: &Serve) -> Result<(), Failure> {
         _ => None,
     };
     let database = open(options)?;
-    let server =
-        Server::new(ServerParts { database: database.clone(), tls, users, max_connections: options.max_connections });
+    let log = StatementLog::new(Metrics::new(), options.slow.map(Duration::from_millis));
+    let max_connections = options.max_connections;
+    let server = Server::new(ServerParts {
+        database: database.clone(),
+        name: name_of(&options.database),
+        tls,
+        users,
+        max_connections,
+        log,
+    });
     let runtime =
         Builder::new_multi_thread().thread_name("gingham-server").thread_stack_size(STACK).enable_all().build();
     let runtime = runtime.map_err(|error| Failure(format!("starting threads: {error}")))?;
@@ -56,9 +67,13 @@ pub(crate) fn serve(options: &Serve) -> Result<(), Failure> {
 }
 
 /// Lines on standard error: what happens, and when.
-fn log() {
-    let levels = tracing::Level::INFO;
-    let made = tracing_subscriber::fmt().with_max_level(levels).with_writer(io::stderr).with_target(false).try_init();
+fn log_from(level: Level) {
+    let made = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false)
+        .try_init();
     // Another one that is there already does as well.
     drop(made);
 }
@@ -69,6 +84,12 @@ fn open(options: &Serve) -> Result<Database, Failure> {
         ":memory:" => Ok(how.temporary()?),
         path => Ok(how.read_only(options.read_only).open(path)?),
     }
+}
+
+/// The name by which clients know a database.
+fn name_of(database: &str) -> String {
+    let stem = Path::new(database).file_stem().filter(|_| database != ":memory:");
+    stem.map_or_else(|| "gingham".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// The addresses that a text names.
@@ -99,7 +120,7 @@ fn check_reach(addresses: &[SocketAddr], options: &Serve) -> Result<(), Failure>
 async fn run(server: Arc<Server>, addresses: Vec<SocketAddr>, options: &Serve) -> Result<(), Failure> {
     // Each connection has a sender; when all are dropped, nobody is there any more.
     let (present, mut all_gone) = mpsc::channel::<()>(1);
-    let (mut places, mut port) = (Vec::new(), None);
+    let (mut places, mut port, mut metrics_place) = (Vec::new(), None, None);
     for address in addresses {
         let listener = listen(address).map_err(|error| Failure(format!("--postgres {address}: {error}")))?;
         let own = listener.local_addr().map_err(|error| Failure(error.to_string()))?;
@@ -116,11 +137,18 @@ async fn run(server: Arc<Server>, addresses: Vec<SocketAddr>, options: &Serve) -
         tokio::spawn(accept_unix(listener, Arc::clone(&server), present.clone()));
         file
     });
+    if let Some(address) = options.metrics {
+        let listener = listen(address).map_err(|error| Failure(format!("--metrics {address}: {error}")))?;
+        let own = listener.local_addr().map_err(|error| Failure(error.to_string()))?;
+        metrics_place = Some(own);
+        tokio::spawn(metrics::serve(listener, Arc::clone(&server)));
+    }
     if places.is_empty() {
         return Err(Failure("--postgres off needs --socket FOLDER: nobody could connect".into()));
     }
     // Whoever has started this may wait for the line.
-    let _ = writeln!(io::stdout(), "ready: {}", places.join(" "));
+    let shown = metrics_place.map(|own| format!(" http://{own}/metrics")).unwrap_or_default();
+    let _ = writeln!(io::stdout(), "ready: {}{shown}", places.join(" "));
     let _ = io::stdout().flush();
     tracing::info!("serving {} at {}", server.database.path().display(), places.join(", "));
     let word = told_to_end().await;

@@ -1,12 +1,12 @@
 //! What all connections of a server share: the database, who may come, who may cancel, and when it ends.
 
+use crate::statement_log::StatementLog;
 use crate::users::Users;
 use gingham::{CancelHandle, Connection, Database};
 use pgwire::messages::startup::SecretKey;
 use pgwire::tokio::TlsAcceptor;
 use std::collections::HashMap;
 use std::future::pending;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -33,27 +33,28 @@ pub(crate) struct Server {
     pub(crate) certificate: Option<Vec<u8>>,
     /// Who may come; `None` for everybody.
     pub(crate) users: Option<Arc<Users>>,
+    /// What is written down of statements.
+    pub(crate) log: StatementLog,
     /// Places of sessions.
     places: Arc<Semaphore>,
     max_connections: usize,
     cancels: Mutex<HashMap<i32, (Vec<u8>, CancelHandle)>>,
-    next_pid: AtomicI32,
     ending: watch::Sender<Option<Ending>>,
 }
 
 /// How a server is made.
 pub(crate) struct ServerParts {
     pub(crate) database: Database,
+    pub(crate) name: String,
     pub(crate) tls: Option<(TlsAcceptor, Vec<u8>)>,
     pub(crate) users: Option<Users>,
     pub(crate) max_connections: usize,
+    pub(crate) log: StatementLog,
 }
 
 impl Server {
     pub(crate) fn new(parts: ServerParts) -> Arc<Self> {
-        let ServerParts { database, tls, users, max_connections } = parts;
-        let name =
-            database.path().file_stem().map_or_else(|| "gingham".into(), |name| name.to_string_lossy().into_owned());
+        let ServerParts { database, name, tls, users, max_connections, log } = parts;
         let (tls, certificate) = tls.unzip();
         Arc::new(Self {
             database,
@@ -61,10 +62,10 @@ impl Server {
             tls,
             certificate,
             users: users.map(Arc::new),
+            log,
             places: Arc::new(Semaphore::new(max_connections)),
             max_connections,
             cancels: Mutex::default(),
-            next_pid: AtomicI32::new(1),
             ending: watch::Sender::new(None),
         })
     }
@@ -74,12 +75,9 @@ impl Server {
         Arc::clone(&self.places).try_acquire_owned().map_err(|_| self.max_connections)
     }
 
-    pub(crate) fn next_pid(&self) -> i32 {
-        self.next_pid.fetch_add(1, Ordering::Relaxed)
-    }
-
     /// Lets who has a key cancel the statements of a connection.
-    pub(crate) fn key_for(self: &Arc<Self>, connection: &Connection, pid: i32) -> std::io::Result<CancelKey> {
+    pub(crate) fn key_for(self: &Arc<Self>, connection: &Connection) -> std::io::Result<CancelKey> {
+        let pid = connection.session_id();
         let mut secret = vec![0; SECRET];
         getrandom::fill(&mut secret)?;
         self.cancels().insert(pid, (secret.clone(), connection.cancel_handle()));

@@ -6,6 +6,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use gingham::Role;
 use pgwire::api::auth::sasl::scram::{SCRAM_ITERATIONS, ScramSecret, gen_salted_password};
 use std::fmt;
 use std::fs::{self, File};
@@ -18,31 +19,10 @@ const SALT: usize = 16;
 const KEY: usize = 32;
 const METHOD: &str = "SCRAM-SHA-256";
 
-/// What a user may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Role {
-    /// Reads.
-    Read,
-    /// Reads and writes tables.
-    Write,
-    /// Does everything, such as to read the server's files.
-    Admin,
-}
-
-impl Role {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Admin => "admin",
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+/// The role of a name.
+pub(crate) fn role_of(name: &str) -> Result<Role, String> {
+    let known = [Role::Read, Role::Write, Role::Admin].into_iter().find(|role| role.to_string() == name);
+    known.ok_or_else(|| format!("there is no role '{name}'; the roles are read, write and admin"))
 }
 
 /// A user.
@@ -92,7 +72,7 @@ impl User {
         if parts.next().is_some() || check_name(name).is_err() {
             return None;
         }
-        let role = [Role::Read, Role::Write, Role::Admin].into_iter().find(|known| known.name() == role)?;
+        let role = role_of(role).ok()?;
         Some(Self { name: name.into(), role, verifier: Verifier::of_text(verifier)? })
     }
 

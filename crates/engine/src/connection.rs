@@ -12,7 +12,7 @@ use crate::sql::split;
 use crate::statements::kind::{StatementKind, kind};
 use crate::statements::transfer::stream::{CopyStream, stream_of};
 use crate::{QueryResult, Result, load, statements};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::Statement as Sql;
 use gingham_storage::panics::guarded;
@@ -281,6 +281,23 @@ impl Connection {
     /// ```
     pub fn statement_kind(sql: &str) -> Result<StatementKind> {
         Ok(kind(&statements::parse_single(sql)?))
+    }
+
+    /// The schema of the rows of a cursor that DECLARE has opened.
+    ///
+    /// # Errors
+    ///
+    /// There is no such cursor.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("BEGIN; DECLARE c CURSOR FOR SELECT 1 AS n")?;
+    /// assert_eq!(connection.cursor_schema("c")?.field(0).name(), "n");
+    /// assert!(connection.cursor_schema("d").is_err());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn cursor_schema(&self, name: &str) -> Result<SchemaRef> {
+        self.session.cursors.schema(name)
     }
 
     /// A number that the settings have until one of them is changed.

@@ -3,6 +3,7 @@
 use crate::backend::session::Session;
 use crate::backend::{Backend, Out};
 use crate::errors::{Place, error};
+use crate::statement_log::LoggedStatement;
 use async_trait::async_trait;
 use futures::Sink;
 use pgwire::api::ClientInfo;
@@ -19,7 +20,7 @@ pub(super) async fn begin(_: &Session, _: Out<'_>, _: &str, _: Place<'_>) -> PgW
     Err(error("0A000", "COPY"))
 }
 
-pub(super) async fn send(_: &Session, _: Out<'_>, _: &str, _: Place<'_>) -> PgWireResult<()> {
+pub(super) async fn send(_: &Session, _: Out<'_>, _: &LoggedStatement<'_>, _: Place<'_>) -> PgWireResult<()> {
     Err(error("0A000", "COPY"))
 }
 

@@ -6,10 +6,11 @@ use crate::backend::session::Session;
 use crate::backend::transaction::ends_all;
 use crate::backend::{Backend, Out, copy, parameters, rows};
 use crate::errors::{Place, error, of_engine};
+use crate::statement_log::LoggedStatement;
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use futures::{Sink, SinkExt};
-use gingham::wire::{WireFormat, wire_type};
+use gingham::wire::{WireFormat, field_type, wire_type};
 use gingham::{Connection, Prepared, QueryResult, ScalarValue, StatementKind};
 use pgwire::api::portal::{Portal, PortalExecutionState};
 use pgwire::api::query::{ExtendedQueryHandler, send_ready_for_query};
@@ -167,7 +168,11 @@ impl ExtendedQueryHandler for Backend {
                 client.portal_store().rm_statement(name);
                 self.session()?.statements().remove(name);
             }
-            _ => client.portal_store().rm_portal(name),
+            _ => {
+                client.portal_store().rm_portal(name);
+                let closed = self.session()?.close_cursor(name).await;
+                self.answered(client, closed).await?;
+            }
         }
         client.feed(Answer::CloseComplete(CloseComplete::new())).await?;
         Ok(())
@@ -297,7 +302,11 @@ impl Session {
             return match store.get_portal(name) {
                 Some(Entry::Value(portal)) => Ok(vec![self.describe_portal(&portal).await?]),
                 Some(Entry::Empty) => Ok(vec![Answer::NoData(NoData::new())]),
-                None => Err(error("34000", format!("portal '{}' does not exist", shown(name)))),
+                // A cursor of DECLARE is a portal in PostgreSQL.
+                None => match self.connection.cursor_schema(name) {
+                    Ok(schema) => Ok(vec![rows::description(&schema, &[])]),
+                    Err(_) => Err(error("34000", format!("portal '{}' does not exist", shown(name)))),
+                },
             };
         }
         let (parameters, described) = match store.get_statement(name) {
@@ -316,6 +325,14 @@ impl Session {
         Ok(vec![Answer::ParameterDescription(ParameterDescription::new(parameters)), described])
     }
 
+    /// Closes a cursor of DECLARE, which is a portal in PostgreSQL.
+    async fn close_cursor(&self, name: &str) -> PgWireResult<()> {
+        match self.connection.cursor_schema(name) {
+            Ok(_) => self.run_text(&format!("CLOSE \"{}\"", name.replace('"', "\"\""))).await,
+            Err(_) => Ok(()),
+        }
+    }
+
     async fn describe_portal(&self, portal: &TextPortal) -> PgWireResult<Answer> {
         let StoredText { parsed, values, formats } = &portal.statement.statement;
         if let Some(schema) = parsed.schema() {
@@ -330,6 +347,19 @@ impl Session {
 
     /// Executes a portal, or goes on with it. Whether the client is to send the rows of a COPY.
     async fn execute(&self, out: Out<'_>, portal: &TextPortal, most: usize, is_alone: bool) -> PgWireResult<bool> {
+        let StoredText { parsed, values, .. } = &portal.statement.statement;
+        let logged = self.begin(&parsed.sql, values);
+        let executed = self.execute_logged(out, portal, most, (is_alone, &logged)).await;
+        executed.inspect_err(|error| logged.failed(error))
+    }
+
+    async fn execute_logged(
+        &self,
+        out: Out<'_>,
+        portal: &TextPortal,
+        most: usize,
+        (is_alone, logged): (bool, &LoggedStatement<'_>),
+    ) -> PgWireResult<bool> {
         let StoredText { parsed, values, formats } = &portal.statement.statement;
         let state = portal.state();
         let mut state = state.lock().await;
@@ -348,7 +378,7 @@ impl Session {
                         return Ok(true);
                     }
                     StatementKind::CopyOut => {
-                        copy::send(self, out, &parsed.sql, parsed.place()).await?;
+                        copy::send(self, out, logged, parsed.place()).await?;
                         *state = PortalExecutionState::Finished;
                         self.has_run(&parsed.kind);
                         return Ok(false);
@@ -371,7 +401,7 @@ impl Session {
             self.has_run(&parsed.kind);
             if let Some(tag) = tag {
                 *state = PortalExecutionState::Finished;
-                self.complete(out, tag).await?;
+                self.complete(out, logged, &tag, 0).await?;
                 return Ok(false);
             }
         }
@@ -387,7 +417,7 @@ impl Session {
         } else {
             // Executed again, it gives no rows.
             response.data_rows = Box::pin(futures::stream::empty());
-            self.complete(out, with_rows(&tag, sent)).await?;
+            self.complete(out, logged, &with_rows(&tag, sent), sent).await?;
         }
         Ok(false)
     }
@@ -405,9 +435,7 @@ fn response(result: QueryResult, formats: &[WireFormat]) -> QueryResponse {
 /// Fails where the rows are not those that the client was told of: a table has changed since.
 fn check_schema(parsed: &ParsedText, result: &QueryResult) -> PgWireResult<()> {
     let Some(told) = parsed.schema() else { return Ok(()) };
-    let types = |schema: &Schema| -> Vec<u32> {
-        schema.fields().iter().map(|field| wire_type(field.data_type()).oid).collect()
-    };
+    let types = |schema: &Schema| -> Vec<u32> { schema.fields().iter().map(|field| field_type(field).oid).collect() };
     if parsed.kind == StatementKind::Alone || types(&told) == types(&result.schema()) {
         return Ok(());
     }

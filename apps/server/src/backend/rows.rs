@@ -6,7 +6,7 @@ use arrow::datatypes::Schema;
 use bytes::BytesMut;
 use futures::{SinkExt, Stream, StreamExt};
 use gingham::QueryResult;
-use gingham::wire::{EncodedRows, RowEncoder, WireFormat, wire_type};
+use gingham::wire::{EncodedRows, RowEncoder, WireFormat, field_type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage as Answer;
 use pgwire::messages::data::{DataRow, FieldDescription, NoData, RowDescription};
@@ -22,7 +22,7 @@ pub(super) fn description(schema: &Schema, formats: &[WireFormat]) -> Answer {
         return Answer::NoData(NoData::new());
     }
     let field = |(place, field): (usize, &std::sync::Arc<arrow::datatypes::Field>)| {
-        let own = wire_type(field.data_type());
+        let own = field_type(field);
         let format = formats.get(place).copied().unwrap_or_default();
         FieldDescription::new(field.name().clone(), 0, 0, own.oid, own.length, own.modifier, format.code())
     };

@@ -6,6 +6,7 @@ use crate::backend::session::Session;
 use crate::backend::transaction::{Admitted, as_rollback, modes_of};
 use crate::backend::{Out, rows::about};
 use crate::errors::Place;
+use crate::statement_log::LoggedStatement;
 use futures::{SinkExt, TryStreamExt};
 use gingham::{Connection, QueryResult, StatementKind};
 use pgwire::error::PgWireResult;
@@ -53,11 +54,24 @@ pub(super) fn kind_of(sql: &str) -> gingham::Result<StatementKind> {
 impl Session {
     /// Runs a statement of a client's text, which `is_alone` there or not, and answers it by texts.
     pub(super) async fn run(&self, out: Out<'_>, sql: &str, place: Place<'_>, is_alone: bool) -> PgWireResult<Ran> {
+        let logged = self.begin(sql, &[]);
+        let ran = self.run_logged(out, &logged, place, is_alone).await;
+        ran.inspect_err(|error| logged.failed(error))
+    }
+
+    async fn run_logged(
+        &self,
+        out: Out<'_>,
+        logged: &LoggedStatement<'_>,
+        place: Place<'_>,
+        is_alone: bool,
+    ) -> PgWireResult<Ran> {
+        let sql = logged.sql;
         let kind = kind_of(sql).map_err(|error| about(&error, place))?;
         let admitted = self.admit(&kind, is_alone).await?;
         let instead = self.instead(sql, &kind, admitted).await?;
         if let Some(tag) = instead.or_else(|| self.deallocated(&kind)) {
-            self.complete(out, tag).await?;
+            self.complete(out, logged, &tag, 0).await?;
             return Ok(Ran::Done);
         }
         match kind {
@@ -65,15 +79,17 @@ impl Session {
                 copy::begin(self, out, sql, place).await?;
                 return Ok(Ran::Copies);
             }
-            StatementKind::CopyOut => copy::send(self, out, sql, place).await?,
+            StatementKind::CopyOut => copy::send(self, out, logged, place).await?,
             _ => {
                 let result = self.connection.query_async(sql).await.map_err(|error| about(&error, place))?;
                 if kind != StatementKind::Alone && !result.schema().fields().is_empty() {
                     out.feed(rows::description(&result.schema(), &[])).await?;
-                    self.answer(out, result).await?;
+                    let tag = result.tag().to_string();
+                    let (sent, _) = rows::send(out, &mut Rows::new(result, Vec::new()), 0).await?;
+                    self.complete(out, logged, &with_rows(&tag, sent), sent).await?;
                 } else {
                     let tag = done(result).await.map_err(|error| about(&error, place))?;
-                    self.complete(out, tag).await?;
+                    self.complete(out, logged, &tag, 0).await?;
                 }
             }
         }
@@ -105,17 +121,17 @@ impl Session {
         Ok(Some(tag.to_owned()))
     }
 
-    /// Sends the rows of a result, as texts.
-    async fn answer(&self, out: Out<'_>, result: QueryResult) -> PgWireResult<()> {
-        let tag = result.tag().to_string();
-        let (sent, _) = rows::send(out, &mut Rows::new(result, Vec::new()), 0).await?;
-        self.complete(out, with_rows(&tag, sent)).await
-    }
-
     /// Says that a statement is done, behind what else was said.
-    pub(super) async fn complete(&self, out: Out<'_>, tag: String) -> PgWireResult<()> {
+    pub(super) async fn complete(
+        &self,
+        out: Out<'_>,
+        logged: &LoggedStatement<'_>,
+        tag: &str,
+        rows: usize,
+    ) -> PgWireResult<()> {
+        logged.ended(tag, rows);
         self.tell(out).await?;
-        out.feed(Answer::CommandComplete(CommandComplete::new(tag))).await
+        out.feed(Answer::CommandComplete(CommandComplete::new(tag.to_owned()))).await
     }
 }
 

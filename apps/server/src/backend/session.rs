@@ -3,16 +3,18 @@
 use crate::backend::Out;
 use crate::backend::transaction::TransactionState;
 use crate::errors::{fatal, notice};
-use crate::server::CancelKey;
+use crate::server::{CancelKey, Server};
+use crate::statement_log::LoggedStatement;
 use futures::SinkExt;
-use gingham::{Connection, StatementKind, TransactionStatus};
+use gingham::{Connection, ScalarValue, StatementKind, TransactionStatus};
 use pgwire::api::store::PortalStore;
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage as Answer;
 use pgwire::messages::startup::ParameterStatus;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::time::sleep;
 
 /// The settings that a client is told at the start, and whenever they change.
 const REPORTED: [&str; 13] = [
@@ -45,12 +47,18 @@ pub(super) struct Session {
     dropped: Mutex<Vec<String>>,
     /// Who has it may cancel.
     pub(super) key: CancelKey,
+    server: Arc<Server>,
 }
 
 impl Session {
-    pub(super) fn new(connection: Connection, key: CancelKey) -> Self {
+    pub(super) fn new(connection: Connection, key: CancelKey, server: Arc<Server>) -> Self {
         let (transaction, told, copy, statements, dropped) = Default::default();
-        Self { connection, transaction, told, copy, statements, dropped, key }
+        Self { connection, transaction, told, copy, statements, dropped, key, server }
+    }
+
+    /// A statement begins, which is written down.
+    pub(super) fn begin<'s>(&'s self, sql: &'s str, values: &'s [ScalarValue]) -> LoggedStatement<'s> {
+        self.server.log.begin(&self.connection, sql, values)
     }
 
     pub(super) fn transaction(&self) -> TransactionState {
@@ -121,22 +129,16 @@ impl Session {
 
     /// Waits until somebody ends the session.
     pub(super) async fn is_terminated(&self) -> PgWireError {
-        pending().await
+        self.connection.terminated().await;
+        fatal("57P01", "the session was ended by an administrator (pg_terminate_backend)".into())
     }
 
     /// Waits until nothing has come for as long as `idle_session_timeout` says.
     pub(super) async fn is_idle_too_long(&self) -> PgWireError {
-        let limit = None::<std::time::Duration>;
-        match limit {
-            Some(limit) if self.connection.transaction_status() == TransactionStatus::None => {
-                tokio::time::sleep(limit).await;
-                let text = format!(
-                    "the session has been idle for longer than {} s (idle_session_timeout)",
-                    limit.as_secs_f64()
-                );
-                fatal("57P05", text)
-            }
-            _ => pending().await,
-        }
+        let is_apart = self.connection.transaction_status() == TransactionStatus::None;
+        let Some(limit) = self.connection.idle_session_timeout().filter(|_| is_apart) else { return pending().await };
+        sleep(limit).await;
+        let text = format!("the session was idle for longer than {} s (idle_session_timeout)", limit.as_secs_f64());
+        fatal("57P05", text)
     }
 }

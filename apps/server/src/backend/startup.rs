@@ -3,10 +3,10 @@
 use crate::backend::Backend;
 use crate::backend::session::Session;
 use crate::errors::{fatal, of_engine};
-use crate::users::{Role, User, Users, UsersError};
+use crate::users::{User, Users, UsersError};
 use async_trait::async_trait;
 use futures::Sink;
-use gingham::Connection;
+use gingham::{Role, SessionOptions};
 use pgwire::api::auth::driver::AuthOutcome;
 use pgwire::api::auth::mechanism::AuthMechanismFactory;
 use pgwire::api::auth::sasl::scram::{ScramAuth, ScramSecret};
@@ -26,8 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What sessions of a server begin with, besides what the engine's do: what PostgreSQL's clients rely on.
-const DEFAULTS: [&str; 2] =
-    ["SET gingham.column_names = 'postgres'", "SET default_transaction_isolation = 'read committed'"];
+const DEFAULTS: [(&str, &str); 2] =
+    [("gingham.column_names", "postgres"), ("default_transaction_isolation", "read committed")];
 
 /// Names by which clients may know the database, besides its own and the user's.
 const NAMES: [&str; 2] = ["gingham", "postgres"];
@@ -69,7 +69,8 @@ impl StartupHandler for Backend {
             }
             AuthOutcome::Authenticated { identity, final_message } => {
                 let role = identity.map_or(Role::Admin, |user| user.role);
-                self.enter(client, role).await.map_err(as_fatal)?;
+                self.enter(client, role).map_err(as_fatal)?;
+                self.server.log.metrics.connections.inc();
                 driver.complete_authentication(client, final_message).await
             }
         }
@@ -115,25 +116,24 @@ impl Backend {
     }
 
     /// Makes the session of a client that is known.
-    async fn enter<C: ClientInfo>(&self, client: &C, role: Role) -> PgWireResult<()> {
+    fn enter<C: ClientInfo>(&self, client: &C, role: Role) -> PgWireResult<()> {
         let place = self.server.place().map_err(|most| {
             fatal("53300", format!("there are {most} sessions, as many as may be (--max-connections)"))
         })?;
-        let connection = self.server.database.connect();
-        if role == Role::Read {
-            run(&connection, "SET default_transaction_read_only = on").await?;
-        }
-        for sql in DEFAULTS {
-            run(&connection, sql).await?;
+        let address = self.address.map_or_else(|| "[local]".to_owned(), |address| address.to_string());
+        let user = client.metadata().get(METADATA_USER).cloned().unwrap_or_default();
+        let mut options = SessionOptions::new().user(user).role(role).client_address(address).of_server(true);
+        for (name, value) in DEFAULTS {
+            options = options.setting(name, value);
         }
         for (name, value) in settings_of(client.metadata())? {
-            run(&connection, &format!("SET {} = {}", quoted_name(&name), quoted(&value))).await?;
+            options = options.setting(name, value);
         }
-        // What was said of them is no news to a client that has asked for nothing.
+        let connection = self.server.database.connect_with(&options).map_err(|error| of_engine(&error, None))?;
+        // What was said of settings is no news to a client that has asked for nothing.
         drop(connection.notices().take());
-        let pid = self.server.next_pid();
-        let key = self.server.key_for(&connection, pid).map_err(PgWireError::IoError)?;
-        let session = Session::new(connection, key);
+        let key = self.server.key_for(&connection).map_err(PgWireError::IoError)?;
+        let session = Session::new(connection, key, Arc::clone(&self.server));
         let is_short = client.protocol_version() == ProtocolVersion::PROTOCOL3_0;
         let told = Told {
             settings: session.untold_settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -144,10 +144,6 @@ impl Backend {
         client.session_extensions().insert(place);
         self.session.set(session).map_err(|_| fatal("08P01", "the client has said who it is before".into()))
     }
-}
-
-async fn run(connection: &Connection, sql: &str) -> PgWireResult<()> {
-    connection.query_async(sql).await.map(drop).map_err(|error| of_engine(&error, None))
 }
 
 /// An error that ends a connection that has just begun.
@@ -197,16 +193,6 @@ fn settings_of_options(options: &str) -> PgWireResult<Vec<(String, String)>> {
         settings.push((name.replace('-', "_"), value.to_owned()));
     }
     Ok(settings)
-}
-
-fn quoted(value: &str) -> String {
-    format!("'{}'", value.replace('\'', "''"))
-}
-
-/// A name of a setting, whose parts may stand behind points.
-fn quoted_name(name: &str) -> String {
-    let part = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
-    name.split('.').map(part).collect::<Vec<_>>().join(".")
 }
 
 #[async_trait]
@@ -263,6 +249,5 @@ mod tests {
         assert_eq!(read(r"-c search_path=a,\ b\\c"), Some(vec![pair("search_path", r"a, b\c")]));
         assert_eq!(read("-c"), None);
         assert_eq!(read("-x a=b"), None);
-        assert_eq!(quoted_name("my.\"app"), "\"my\".\"\"\"app\"");
     }
 }

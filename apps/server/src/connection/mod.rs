@@ -167,6 +167,10 @@ impl Talk {
             return Err(error);
         }
         if error.is_fatal() || self.phase() != Phase::Session {
+            if self.phase() != Phase::Session {
+                server.log.metrics.refused.inc();
+                tracing::info!("a client was not let in: {error}");
+            }
             self.say_farewell(error).await;
             return Ok(false);
         }

@@ -89,7 +89,8 @@ fn messages_out_of_order_are_answered() {
 fn changed_messages_do_no_harm() {
     let served = Served::start();
     let mut other = Wire::ready(served.port());
-    let good = [query("SELECT 1"), run("SELECT $1", &["x"]), parse("s", "SELECT 2"), bind("p", "s", &[]), sync()].concat();
+    let good =
+        [query("SELECT 1"), run("SELECT $1", &["x"]), parse("s", "SELECT 2"), bind("p", "s", &[]), sync()].concat();
     let mut state = 0x9e37_79b9_u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -10,13 +10,19 @@ fn rows_come_by_portions() {
     let sql = "SELECT n FROM generate_series(1, 5) AS g(n)";
     let begin = [parse("s", sql), bind("p", "s", &[]), execute("p", 2)].concat();
     assert_eq!(wire.ask(&[query("BEGIN")]), "C[BEGIN] ZT");
-    assert_eq!(wire.ask(&[begin, execute("p", 2), execute("p", 2), execute("p", 2), sync()]), "1 2 D D s D D s D C[SELECT 1] C[SELECT 0] ZT");
+    assert_eq!(
+        wire.ask(&[begin, execute("p", 2), execute("p", 2), execute("p", 2), sync()]),
+        "1 2 D D s D D s D C[SELECT 1] C[SELECT 0] ZT"
+    );
     // Another one is there until it is closed, or the transaction ends.
     assert_eq!(wire.ask(&[bind("q", "s", &[]), execute("q", 1), sync()]), "2 D s ZT");
     assert_eq!(wire.ask(&[bind("q", "s", &[]), sync()]), "E42P03 ZE");
     assert_eq!(wire.ask(&[query("ROLLBACK")]), "C[ROLLBACK] ZI");
     assert_eq!(wire.ask(&[execute("q", 1), sync()]), "E34000 ZI");
-    assert_eq!(wire.ask(&[bind("q", "s", &[]), execute("q", 1), close(b'P', "q"), execute("q", 1), sync()]), "2 D s 3 E34000 ZI");
+    assert_eq!(
+        wire.ask(&[bind("q", "s", &[]), execute("q", 1), close(b'P', "q"), execute("q", 1), sync()]),
+        "2 D s 3 E34000 ZI"
+    );
     // Outside of a transaction it ends with Sync.
     assert_eq!(wire.ask(&[bind("q", "s", &[]), execute("q", 1), sync()]), "2 D s ZI");
     assert_eq!(wire.ask(&[execute("q", 1), sync()]), "E34000 ZI");
@@ -63,7 +69,8 @@ fn every_statement_is_described() {
         ("VACUUM", "1 t n 2 n C[VACUUM] ZI"),
     ];
     for (sql, expected) in cases {
-        let messages = [parse("", sql), describe(b'S', ""), bind("", "", &[]), describe(b'P', ""), execute("", 0), sync()];
+        let messages =
+            [parse("", sql), describe(b'S', ""), bind("", "", &[]), describe(b'P', ""), execute("", 0), sync()];
         let found = wire.ask(&messages);
         let found = found.replace("D D", "D");
         assert_eq!(found, expected, "{sql}");
@@ -76,7 +83,10 @@ fn a_changed_table_is_told() {
     let served = Served::start();
     let mut wire = Wire::ready(served.port());
     assert_eq!(wire.ask(&[query("CREATE TABLE t (a INT)")]), "C[CREATE TABLE] ZI");
-    assert_eq!(wire.ask(&[parse("s", "SELECT * FROM t"), bind("", "s", &[]), execute("", 0), sync()]), "1 2 C[SELECT 0] ZI");
+    assert_eq!(
+        wire.ask(&[parse("s", "SELECT * FROM t"), bind("", "s", &[]), execute("", 0), sync()]),
+        "1 2 C[SELECT 0] ZI"
+    );
     assert_eq!(wire.ask(&[query("ALTER TABLE t ADD COLUMN b TEXT")]), "C[ALTER TABLE] ZI");
     assert_eq!(wire.ask(&[bind("", "s", &[]), execute("", 0), sync()]), "2 E0A000 ZI");
 }

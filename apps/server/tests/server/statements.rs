@@ -44,7 +44,8 @@ fn settings_that_change_are_told() {
 #[tokio::test]
 async fn settings_come_with_the_connection() {
     let served = Served::start();
-    let client = served.connect("user=tester application_name=report options='-c statement_timeout=1234'").await.unwrap();
+    let client =
+        served.connect("user=tester application_name=report options='-c statement_timeout=1234'").await.unwrap();
     let show = async |name: &str| match &client.simple_query(&format!("SHOW {name}")).await.unwrap()[1] {
         SimpleQueryMessage::Row(row) => row.get(0).unwrap().to_owned(),
         _ => panic!("SHOW gives a row"),

@@ -18,13 +18,25 @@ fn statements_of_one_text_are_one_transaction() {
         &mut wire,
         &[
             ("create", vec![query("CREATE TABLE t (a INT PRIMARY KEY)")], "C[CREATE TABLE] ZI"),
-            ("one fails, all are undone", vec![query("INSERT INTO t VALUES (1); INSERT INTO t VALUES (1)")], "C[INSERT 0 1] E23505 ZI"),
+            (
+                "one fails, all are undone",
+                vec![query("INSERT INTO t VALUES (1); INSERT INTO t VALUES (1)")],
+                "C[INSERT 0 1] E23505 ZI",
+            ),
             ("nothing is there", vec![query("SELECT a FROM t")], "T C[SELECT 0] ZI"),
             ("a text that can't be parsed", vec![query("INSERT INTO t VALUES (1); SELEKT")], "E42601 ZI"),
             ("nothing is there", vec![query("SELECT a FROM t")], "T C[SELECT 0] ZI"),
-            ("BEGIN within keeps what came before", vec![query("INSERT INTO t VALUES (1); BEGIN; INSERT INTO t VALUES (2)")], "C[INSERT 0 1] C[BEGIN] C[INSERT 0 1] ZT"),
+            (
+                "BEGIN within keeps what came before",
+                vec![query("INSERT INTO t VALUES (1); BEGIN; INSERT INTO t VALUES (2)")],
+                "C[INSERT 0 1] C[BEGIN] C[INSERT 0 1] ZT",
+            ),
             ("ROLLBACK undoes it too", vec![query("ROLLBACK; SELECT a FROM t")], "C[ROLLBACK] T C[SELECT 0] ZI"),
-            ("COMMIT within", vec![query("INSERT INTO t VALUES (1); COMMIT; INSERT INTO t VALUES (1)")], "C[INSERT 0 1] N C[COMMIT] E23505 ZI"),
+            (
+                "COMMIT within",
+                vec![query("INSERT INTO t VALUES (1); COMMIT; INSERT INTO t VALUES (1)")],
+                "C[INSERT 0 1] N C[COMMIT] E23505 ZI",
+            ),
             ("the first stays", vec![query("SELECT a FROM t")], "T D C[SELECT 1] ZI"),
             ("savepoints are for BEGIN", vec![query("SELECT 1; SAVEPOINT s")], "T D C[SELECT 1] E25P01 ZI"),
             ("VACUUM is alone", vec![query("SELECT 1; VACUUM")], "T D C[SELECT 1] E25001 ZI"),
@@ -67,11 +79,23 @@ fn a_pipeline_is_one_transaction() {
         &[
             ("create", vec![query("CREATE TABLE t (a INT PRIMARY KEY)")], "C[CREATE TABLE] ZI"),
             ("two", vec![insert("1"), insert("2"), sync()], "1 2 n C[INSERT 0 1] 1 2 n C[INSERT 0 1] ZI"),
-            ("the second fails, the third is passed over", vec![insert("3"), insert("1"), insert("4"), sync()], "1 2 n C[INSERT 0 1] 1 2 n E23505 ZI"),
+            (
+                "the second fails, the third is passed over",
+                vec![insert("3"), insert("1"), insert("4"), sync()],
+                "1 2 n C[INSERT 0 1] 1 2 n E23505 ZI",
+            ),
             ("neither is there", vec![run("SELECT count(*) FROM t", &[]), sync()], "1 2 T D C[SELECT 1] ZI"),
             ("a lone one", vec![insert("3"), sync()], "1 2 n C[INSERT 0 1] ZI"),
-            ("BEGIN within a pipeline", vec![run("BEGIN", &[]), insert("5"), sync()], "1 2 n C[BEGIN] 1 2 n C[INSERT 0 1] ZT"),
-            ("its end in another", vec![insert("6"), run("ROLLBACK", &[]), sync()], "1 2 n C[INSERT 0 1] 1 2 n C[ROLLBACK] ZI"),
+            (
+                "BEGIN within a pipeline",
+                vec![run("BEGIN", &[]), insert("5"), sync()],
+                "1 2 n C[BEGIN] 1 2 n C[INSERT 0 1] ZT",
+            ),
+            (
+                "its end in another",
+                vec![insert("6"), run("ROLLBACK", &[]), sync()],
+                "1 2 n C[INSERT 0 1] 1 2 n C[ROLLBACK] ZI",
+            ),
             ("nobody is there who is not asked", vec![bind("", "none", &[]), execute("", 0), sync()], "E26000 ZI"),
         ],
     );

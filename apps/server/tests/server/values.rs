@@ -45,7 +45,7 @@ const VALUES: &[(&str, u32, &str, &str)] = &[
     ("1.5::real", 700, "1.5", "3fc00000"),
     ("'-Infinity'::double precision", 701, "-Infinity", "fff0000000000000"),
     ("'häuser'::text", 25, "häuser", "68c3a475736572"),
-    ("(-12345.678)::numeric(10,3)", 1700, "-12345.678", "000300014000000300010929" ),
+    ("(-12345.678)::numeric(10,3)", 1700, "-12345.678", "000300014000000300010929"),
     ("0::numeric(10,2)", 1700, "0.00", "0000000000000002"),
     ("DATE '1999-12-31'", 1082, "1999-12-31", "ffffffff"),
     ("DATE 'infinity'", 1082, "infinity", "7fffffff"),
@@ -53,8 +53,18 @@ const VALUES: &[(&str, u32, &str, &str)] = &[
     ("TIMESTAMP '2000-01-01 00:00:01'", 1114, "2000-01-01 00:00:01", "00000000000f4240"),
     ("TIMESTAMPTZ '2000-01-01 00:00:00+00'", 1184, "2000-01-01 00:00:00+00", "0000000000000000"),
     ("INTERVAL '1 month 2 days 3 seconds'", 1186, "1 mon 2 days 00:00:03", "00000000002dc6c00000000200000001"),
-    ("ARRAY[1::integer, NULL, 3]", 1007, "{1,NULL,3}", "0000000100000001000000170000000300000001000000040000000 1ffffffff0000000400000003"),
-    ("ARRAY['a b', 'c']::text[]", 1009, "{\"a b\",c}", "00000001000000000000001900000002000000010000000361206200000001 63"),
+    (
+        "ARRAY[1::integer, NULL, 3]",
+        1007,
+        "{1,NULL,3}",
+        "0000000100000001000000170000000300000001000000040000000 1ffffffff0000000400000003",
+    ),
+    (
+        "ARRAY['a b', 'c']::text[]",
+        1009,
+        "{\"a b\",c}",
+        "00000001000000000000001900000002000000010000000361206200000001 63",
+    ),
     ("ARRAY[true, false]", 1000, "{t,f}", "000000010000000000000010000000020000000100000001010000000100"),
     ("'{}'::integer[]", 1007, "{}", "000000000000000000000017"),
 ];
@@ -131,10 +141,12 @@ async fn other_types_are_the_next_that_there_are() {
 async fn types_of_parameters_are_found() {
     let served = Served::start();
     let client = served.client().await;
-    client.batch_execute("CREATE TABLE t (a INT, b DECIMAL(12,2), c DATE, d TEXT) WITH (layout = 'nsm')").await.unwrap();
-    let types = async |sql: &str| -> Vec<u32> {
-        client.prepare(sql).await.unwrap().params().iter().map(Type::oid).collect()
-    };
+    client
+        .batch_execute("CREATE TABLE t (a INT, b DECIMAL(12,2), c DATE, d TEXT) WITH (layout = 'nsm')")
+        .await
+        .unwrap();
+    let types =
+        async |sql: &str| -> Vec<u32> { client.prepare(sql).await.unwrap().params().iter().map(Type::oid).collect() };
     assert_eq!(types("INSERT INTO t VALUES ($1, $2, $3, $4)").await, [23, 1700, 1082, 25]);
     assert_eq!(types("SELECT a FROM t WHERE b > $1 AND c = $2 LIMIT $3").await, [1700, 1082, 20]);
     assert_eq!(types("SELECT $1").await, [25]);

@@ -21,4 +21,4 @@ pub(crate) use oids::{
 };
 pub(crate) use roles::CatalogUser;
 pub use roles::Role;
-pub(crate) use types::{TYPES, format_type, of_arrow, of_column, type_of_name, type_of_oid};
+pub(crate) use types::{TYPE_KEY, TYPES, format_type, of_arrow, of_column, type_of_name, type_of_oid};

@@ -3,6 +3,9 @@
 use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
 use gingham_storage::LogicalType;
 
+/// Where a field's metadata has the number of the type that clients are told, in the place of the one that its values have anyhow.
+pub(crate) const TYPE_KEY: &str = "gingham.postgres_type";
+
 /// A type as PostgreSQL's catalog has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PostgresType {

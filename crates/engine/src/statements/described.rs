@@ -70,9 +70,18 @@ impl StatementDescription {
         bound.plan.apply_with_subqueries(|node| {
             node.apply_expressions(|expression| {
                 expression.apply(|part| {
-                    if let Planned::Placeholder(placeholder) = part {
-                        let field = placeholder.field.as_ref();
-                        self.note(&placeholder.id, field.map(|field| field.data_type().clone()));
+                    match part {
+                        Planned::Placeholder(placeholder) => {
+                            let field = placeholder.field.as_ref();
+                            self.note(&placeholder.id, field.map(|field| field.data_type().clone()));
+                        }
+                        // `$1::bigint` says what it is.
+                        Planned::Cast(cast) => {
+                            if let Planned::Placeholder(placeholder) = &*cast.expr {
+                                self.note(&placeholder.id, Some(cast.field.data_type().clone()));
+                            }
+                        }
+                        _ => {}
                     }
                     Ok(TreeNodeRecursion::Continue)
                 })

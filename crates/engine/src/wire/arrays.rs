@@ -21,7 +21,7 @@ pub(super) fn put(arrays: &BinaryList, row: usize, to: &mut BytesMut) -> Result<
     to.put_u32(arrays.element_oid);
     for length in lengths {
         to.put_i32(length as i32);
-        to.put_i32(1);
+        to.put_i32(arrays.first);
     }
     if elements(arrays, row, to)? {
         to[start + 4..start + 8].copy_from_slice(&1_i32.to_be_bytes());

@@ -1,17 +1,19 @@
 //! Columns as bytes: each in the one form that a few kinds of types share.
 
 use crate::wire::arrays;
+use crate::wire::column_type::{INT2VECTOR, OIDVECTOR};
 use crate::wire::texts::texts;
 use crate::wire::{EPOCH_DAYS, EPOCH_MICROSECONDS, column_type, numeric, wire_type};
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array,
     Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, StringViewArray, Time64MicrosecondArray,
-    TimestampMicrosecondArray,
+    TimestampMicrosecondArray, UInt32Array,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, Int64Type, IntervalUnit, TimeUnit, TimestampMicrosecondType};
+use arrow::datatypes::{DataType, Decimal128Type, Field, Int64Type, IntervalUnit, TimeUnit, TimestampMicrosecondType};
 use bytes::{BufMut, BytesMut};
 use datafusion::error::{DataFusionError, Result};
+use std::sync::Arc;
 
 /// A column whose values are written as bytes.
 pub(super) enum BinaryColumn {
@@ -19,6 +21,7 @@ pub(super) enum BinaryColumn {
     Int16(Int16Array),
     Int32(Int32Array),
     Int64(Int64Array),
+    Oid(UInt32Array),
     Float32(Float32Array),
     Float64(Float64Array),
     Decimal(Decimal128Array, i8),
@@ -37,6 +40,8 @@ pub(super) struct BinaryList {
     pub(super) elements: Box<BinaryColumn>,
     /// The number of the type of what is no array.
     pub(super) element_oid: u32,
+    /// The number of the first element: 0 of vectors, 1 of arrays.
+    pub(super) first: i32,
 }
 
 impl BinaryColumn {
@@ -84,10 +89,31 @@ impl BinaryColumn {
                     Self::Array(inner) => inner.element_oid,
                     _ => wire_type(field.data_type()).oid,
                 };
-                Self::Array(BinaryList { lists, elements, element_oid })
+                Self::Array(BinaryList { lists, elements, element_oid, first: 1 })
             }
             _ => Self::Text(texts(values)?),
         })
+    }
+
+    /// The column of these values, which a client is told to be of a type.
+    pub(super) fn told(values: &ArrayRef, oid: u32) -> Result<Self> {
+        let to = |data_type: DataType| Ok::<_, DataFusionError>(cast(values, &data_type)?);
+        let list = |element: DataType| to(DataType::List(Arc::new(Field::new_list_field(element, true))));
+        let (lists, element_oid) = match oid {
+            21 => return Self::of(&to(DataType::Int16)?),
+            23 => return Self::of(&to(DataType::Int32)?),
+            26 | 28 => return Ok(Self::Oid(to(DataType::UInt32)?.as_primitive().clone())),
+            700 => return Self::of(&to(DataType::Float32)?),
+            INT2VECTOR | 1005 => (list(DataType::Int16)?, 21),
+            _ => (list(DataType::UInt32)?, 26),
+        };
+        let lists = lists.as_list::<i32>().clone();
+        let elements = match element_oid {
+            21 => Self::of(lists.values())?,
+            _ => Self::Oid(lists.values().as_primitive().clone()),
+        };
+        let first = i32::from(!matches!(oid, INT2VECTOR | OIDVECTOR));
+        Ok(Self::Array(BinaryList { lists, elements: Box::new(elements), element_oid, first }))
     }
 
     /// Writes a value and its length before it.
@@ -101,6 +127,7 @@ impl BinaryColumn {
             Self::Int16(own) => sized(to, &own.value(row).to_be_bytes()),
             Self::Int32(own) => sized(to, &own.value(row).to_be_bytes()),
             Self::Int64(own) => sized(to, &own.value(row).to_be_bytes()),
+            Self::Oid(own) => sized(to, &own.value(row).to_be_bytes()),
             Self::Float32(own) => sized(to, &own.value(row).to_be_bytes()),
             Self::Float64(own) => sized(to, &own.value(row).to_be_bytes()),
             Self::Date(own) => sized(to, &date(own.value(row)).to_be_bytes()),
@@ -133,6 +160,7 @@ impl BinaryColumn {
             Self::Int16(own) => own.is_null(row),
             Self::Int32(own) => own.is_null(row),
             Self::Int64(own) => own.is_null(row),
+            Self::Oid(own) => own.is_null(row),
             Self::Float32(own) => own.is_null(row),
             Self::Float64(own) => own.is_null(row),
             Self::Decimal(own, _) => own.is_null(row),

@@ -1,8 +1,12 @@
 //! The type that a column has for a client of PostgreSQL.
 
-use crate::postgres::{of_arrow, type_of_oid};
-use arrow::datatypes::DataType;
+use crate::postgres::{TYPE_KEY, of_arrow, type_of_oid};
+use arrow::datatypes::{DataType, Field};
 
+/// The number of `int2vector`.
+pub(super) const INT2VECTOR: u32 = 22;
+/// The number of `oidvector`.
+pub(super) const OIDVECTOR: u32 = 30;
 /// The number of `text`.
 const TEXT: u32 = 25;
 /// `pg_type.typlen` of a type whose values differ in length.
@@ -57,6 +61,39 @@ pub fn wire_type(data_type: &DataType) -> WireType {
     WireType { oid, length, modifier }
 }
 
+/// The type that a column has for a client: that of its values, unless its field tells another, as those of PostgreSQL's catalog do.
+///
+/// ```
+/// let connection = gingham::Database::in_memory()?.connect();
+/// let schema = connection.query("SELECT oid, relname FROM pg_class")?.schema();
+/// let oids: Vec<u32> = schema.fields().iter().map(|field| gingham::wire::field_type(field).oid).collect();
+/// assert_eq!(oids, [26, 25]);
+/// # Ok::<(), gingham::Error>(())
+/// ```
+pub fn field_type(field: &Field) -> WireType {
+    let own = wire_type(field.data_type());
+    let Some(oid) = told(field) else { return own };
+    let length = match type_of_oid(oid.into()) {
+        Some((known, false)) => i16::try_from(known.length).unwrap_or(VARYING),
+        _ => VARYING,
+    };
+    WireType { oid, length, modifier: -1 }
+}
+
+/// The number of the type that a field tells, where its values can be given as such.
+pub(super) fn told(field: &Field) -> Option<u32> {
+    let oid = field.metadata().get(TYPE_KEY)?.parse().ok()?;
+    let fits = match oid {
+        21 | 23 | 26 | 28 => *field.data_type() == DataType::Int64,
+        700 => *field.data_type() == DataType::Float64,
+        INT2VECTOR | OIDVECTOR | 1005 | 1028 => {
+            matches!(field.data_type(), DataType::List(element) if *element.data_type() == DataType::Int64)
+        }
+        _ => false,
+    };
+    fits.then_some(oid)
+}
+
 /// Whether values are records, or have some within.
 pub(super) fn has_records(data_type: &DataType) -> bool {
     match data_type {
@@ -74,7 +111,7 @@ pub(super) fn has_records(data_type: &DataType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::datatypes::{Field, TimeUnit};
+    use arrow::datatypes::TimeUnit;
 
     #[test]
     fn types_are_those_that_clients_know() {

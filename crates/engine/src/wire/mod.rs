@@ -21,7 +21,7 @@ mod parameters;
 mod rows;
 mod texts;
 
-pub use column_type::{WireType, wire_type};
+pub use column_type::{WireType, field_type, wire_type};
 pub use parameters::{parameter, parameter_type};
 pub use rows::{EncodedRows, RowEncoder};
 

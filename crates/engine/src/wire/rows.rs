@@ -3,7 +3,8 @@
 use crate::Result;
 use crate::wire::WireFormat;
 use crate::wire::binary::{BinaryColumn, sized};
-use crate::wire::texts::texts;
+use crate::wire::column_type::{INT2VECTOR, OIDVECTOR, told};
+use crate::wire::texts::{texts, vectors};
 use arrow::array::{Array, RecordBatch, StringViewArray};
 use bytes::{BufMut, BytesMut};
 
@@ -40,10 +41,14 @@ impl RowEncoder {
     ///
     /// A value has no text, or there is no memory for the texts.
     pub fn encode(&self, batch: &RecordBatch) -> Result<EncodedRows> {
-        let columns = batch.columns().iter().enumerate();
-        let columns = columns.map(|(place, values)| match self.formats.get(place).copied().unwrap_or_default() {
-            WireFormat::Text => texts(values).map(Column::Text),
-            WireFormat::Binary => BinaryColumn::of(values).map(Column::Binary),
+        let schema = batch.schema();
+        let columns = batch.columns().iter().zip(schema.fields()).enumerate().map(|(place, (values, field))| {
+            match (self.formats.get(place).copied().unwrap_or_default(), told(field)) {
+                (WireFormat::Text, Some(INT2VECTOR | OIDVECTOR)) => Ok(Column::Text(vectors(values))),
+                (WireFormat::Text, _) => texts(values).map(Column::Text),
+                (WireFormat::Binary, Some(oid)) => BinaryColumn::told(values, oid).map(Column::Binary),
+                (WireFormat::Binary, None) => BinaryColumn::of(values).map(Column::Binary),
+            }
         });
         Ok(EncodedRows { columns: columns.collect::<datafusion::error::Result<_>>()?, rows: batch.num_rows() })
     }

@@ -4,7 +4,7 @@ use crate::casts::{Failing, convert};
 use crate::wire::column_type::has_records;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Int64Type};
 use arrow::util::display::array_value_to_string;
 use datafusion::error::Result;
 
@@ -17,6 +17,16 @@ pub(super) fn texts(values: &ArrayRef) -> Result<StringViewArray> {
         DataType::Null => Ok(StringViewArray::new_null(values.len())),
         _ => Ok(convert(values, &DataType::Utf8View, Failing::Error)?.as_string_view().clone()),
     }
+}
+
+/// Lists of numbers as `int2vector` and `oidvector` are printed: `1 2`.
+pub(super) fn vectors(values: &ArrayRef) -> StringViewArray {
+    let lists = values.as_list::<i32>();
+    let text = |list: ArrayRef| {
+        let numbers = list.as_primitive::<Int64Type>().iter();
+        numbers.map(|number| number.unwrap_or_default().to_string()).collect::<Vec<_>>().join(" ")
+    };
+    lists.iter().map(|list| list.map(text)).collect()
 }
 
 fn truths(values: &ArrayRef) -> StringViewArray {

@@ -2,10 +2,12 @@
 //! the letter of its type. A row says what it has; the rest of its columns are 0, false or NULL.
 
 use crate::Result;
+use crate::postgres::TYPE_KEY;
 use arrow::array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, Int64Builder, ListBuilder, RecordBatch, StringViewArray,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, Int64Builder, ListBuilder, RecordBatch, StringViewArray,
     StringViewBuilder, TimestampMicrosecondArray,
 };
+use arrow::datatypes::{Field, Schema};
 use std::sync::Arc;
 
 /// The schema's name.
@@ -88,7 +90,7 @@ impl Rows {
             .columns
             .iter()
             .map(|(_, kind)| match *kind {
-                "n" => Cell::Number(0),
+                "n" | "o" | "i" | "h" | "x" => Cell::Number(0),
                 "b" => Cell::Truth(false),
                 _ => Cell::Null,
             })
@@ -103,25 +105,45 @@ impl Rows {
 
     /// The rows as one batch.
     pub(super) fn batch(self) -> Result<RecordBatch> {
-        let arrays = self.columns.iter().enumerate().map(|(at, (name, kind))| {
-            let cells = self.rows.iter().map(|row| &row[at]);
-            (*name, array(kind, cells), true)
+        let columns = self.columns.iter().enumerate().map(|(at, (name, kind))| {
+            let values = array(kind, self.rows.iter().map(|row| &row[at]));
+            let field = Field::new(*name, values.data_type().clone(), true);
+            let told = type_of(kind).map(|oid| (TYPE_KEY.to_owned(), oid.to_string()));
+            (field.with_metadata(told.into_iter().collect()), values)
         });
-        Ok(RecordBatch::try_from_iter_with_nullable(arrays)?)
+        let (fields, values): (Vec<_>, Vec<_>) = columns.unzip();
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), values)?)
+    }
+}
+
+/// The number of the type that PostgreSQL's clients are told of a column with a letter, where that is not the one that values of its
+/// kind have anyhow.
+fn type_of(kind: &str) -> Option<i64> {
+    match kind {
+        "o" => Some(26),
+        "i" => Some(23),
+        "h" => Some(21),
+        "x" => Some(28),
+        "f" => Some(700),
+        "v" => Some(22),
+        "w" => Some(30),
+        "O" => Some(1028),
+        "H" => Some(1005),
+        _ => None,
     }
 }
 
 fn array<'c>(kind: &str, cells: impl Iterator<Item = &'c Cell>) -> ArrayRef {
     let number = |cell: &Cell| if let Cell::Number(number) = cell { Some(*number) } else { None };
     match kind {
-        "n" => Arc::new(cells.map(number).collect::<Int64Array>()),
-        "r" => Arc::new(cells.map(|cell| number(cell).map(|number| number as f64)).collect::<Float64Array>()),
+        "n" | "o" | "i" | "h" | "x" => Arc::new(cells.map(number).collect::<Int64Array>()),
+        "r" | "f" => Arc::new(cells.map(|cell| number(cell).map(|number| number as f64)).collect::<Float64Array>()),
         "m" => Arc::new(cells.map(number).collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
         "b" => {
             let truth = |cell: &Cell| if let Cell::Truth(truth) = cell { Some(*truth) } else { None };
             Arc::new(cells.map(truth).collect::<BooleanArray>())
         }
-        "N" => {
+        "N" | "O" | "H" | "v" | "w" => {
             let mut lists = ListBuilder::new(Int64Builder::new());
             for cell in cells {
                 if let Cell::Numbers(numbers) = cell {
@@ -155,7 +177,7 @@ mod tests {
         for table in tables() {
             let columns = columns_of(table).unwrap();
             assert!(!columns.is_empty(), "{table}");
-            assert!(columns.iter().all(|(_, kind)| "nrmbtNT".contains(kind)), "{table}: {columns:?}");
+            assert!(columns.iter().all(|(_, kind)| "nrmbtNToihxfvwOH".contains(kind)), "{table}: {columns:?}");
             let mut rows = Rows::of(table).unwrap();
             rows.push([]);
             assert_eq!(rows.batch().unwrap().num_rows(), 1);

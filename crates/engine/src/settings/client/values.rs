@@ -43,7 +43,7 @@ pub(crate) fn checked(known: &KnownSetting, value: &str) -> Result<String> {
                 false => wrong(choices.join(", ")),
             }
         }
-        SettingKind::Encoding => match trimmed.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+        SettingKind::Encoding => match letters_of(trimmed).as_str() {
             "utf8" | "unicode" => Ok("UTF8".to_owned()),
             _ => Err(Error::Unsupported(format!("setting {name} = '{value}': texts come in UTF8"))),
         },
@@ -58,6 +58,11 @@ pub(crate) fn checked(known: &KnownSetting, value: &str) -> Result<String> {
             Err(Error::invalid(SqlState::CantChangeRuntimeParam, format!("setting '{name}' can't be changed")))
         }
     }
+}
+
+/// What counts of the name of an encoding: its letters and digits, as in PostgreSQL.
+fn letters_of(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
 /// A switch as SHOW writes it.

@@ -1,0 +1,109 @@
+//! What is written down of statements: each has a number, and a slow one is logged with its plan.
+
+use crate::metrics::Metrics;
+use arrow::array::AsArray;
+use gingham::{Connection, ScalarValue, Values};
+use pgwire::error::PgWireError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Characters of a statement that are logged.
+const MOST: usize = 2_000;
+/// Tags of statements that have a plan.
+const PLANNED: [&str; 5] = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"];
+
+/// Where statements are written down.
+#[derive(Debug)]
+pub(crate) struct StatementLog {
+    pub(crate) metrics: Arc<Metrics>,
+    next: AtomicU64,
+    /// From how long on a statement is slow; `None` for never.
+    slow: Option<Duration>,
+}
+
+/// A statement that runs.
+pub(crate) struct LoggedStatement<'l> {
+    log: &'l StatementLog,
+    number: u64,
+    begun: Instant,
+    pub(crate) connection: &'l Connection,
+    pub(crate) sql: &'l str,
+    pub(crate) values: &'l [ScalarValue],
+}
+
+impl StatementLog {
+    pub(crate) fn new(metrics: Arc<Metrics>, slow: Option<Duration>) -> Self {
+        Self { metrics, next: AtomicU64::new(1), slow }
+    }
+
+    /// A statement begins.
+    pub(crate) fn begin<'l>(
+        &'l self,
+        connection: &'l Connection,
+        sql: &'l str,
+        values: &'l [ScalarValue],
+    ) -> LoggedStatement<'l> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        tracing::debug!(session = connection.session_id(), statement = number, "begins: {}", cut(sql));
+        LoggedStatement { log: self, number, begun: Instant::now(), connection, sql, values }
+    }
+}
+
+impl LoggedStatement<'_> {
+    /// It has ended with a tag, and so many rows were sent.
+    pub(crate) fn ended(&self, tag: &str, rows: usize) {
+        let took = self.begun.elapsed();
+        let command = tag.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == ' ');
+        self.log.metrics.statement(command, took, rows);
+        let (session, statement) = (self.connection.session_id(), self.number);
+        tracing::debug!(session, statement, "{tag} after {:.3} s", took.as_secs_f64());
+        if self.log.slow.is_some_and(|slow| took >= slow) {
+            self.tell_slow(command, took);
+        }
+    }
+
+    /// It has failed.
+    pub(crate) fn failed(&self, error: &PgWireError) {
+        self.log.metrics.failure(error.code());
+        let (session, statement) = (self.connection.session_id(), self.number);
+        tracing::debug!(session, statement, "failed after {:.3} s: {error}", self.begun.elapsed().as_secs_f64());
+    }
+
+    fn tell_slow(&self, command: &str, took: Duration) {
+        let (session, statement, seconds) = (self.connection.session_id(), self.number, took.as_secs_f64());
+        let sql = cut(self.sql);
+        if !PLANNED.contains(&command) {
+            return tracing::warn!(session, statement, "took {seconds:.3} s: {sql}");
+        }
+        let (connection, text, values) =
+            (self.connection.clone(), format!("EXPLAIN {}", self.sql), self.values.to_vec());
+        tokio::spawn(async move {
+            let plan = plan_of(connection, text, values).await;
+            tracing::warn!(session, statement, "took {seconds:.3} s: {sql}\n{plan}");
+        });
+    }
+}
+
+/// The plan of a statement as it would be made now; why there is none where that can't be told.
+async fn plan_of(connection: Connection, text: String, values: Vec<ScalarValue>) -> String {
+    let explained = async {
+        let batches = tokio::task::spawn_blocking(move || {
+            connection.query_with(&text, Values::Numbered(values))?.collect_batches()
+        });
+        let mut lines = Vec::new();
+        for batch in batches.await.map_err(|error| gingham::Error::Internal(error.to_string()))?? {
+            let texts = gingham::as_text(batch.column(0))?;
+            lines.extend(texts.as_string_view().iter().flatten().map(str::to_owned));
+        }
+        Ok::<_, gingham::Error>(lines.join("\n"))
+    };
+    explained.await.unwrap_or_else(|error| format!("(without a plan: {error})"))
+}
+
+fn cut(sql: &str) -> String {
+    match sql.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &sql[..end]),
+        None => sql.to_owned(),
+    }
+}
