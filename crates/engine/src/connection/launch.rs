@@ -9,6 +9,7 @@ use crate::statements::Statement;
 use crate::statements::admin::prepare;
 use crate::statements::beginning::{beginning, writes};
 use crate::statements::dml::point;
+use crate::statements::rights::needs_writer;
 use crate::{Error, Result, statements};
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
@@ -30,6 +31,8 @@ pub(super) struct Caller {
     tables: StatementTables,
     /// The statement as others see it, where it is not the text that is started.
     text: Option<Arc<str>>,
+    /// The text of the prepared statement that is executed.
+    prepared: Option<Arc<str>>,
     /// The files that it names are the program's own.
     owns_files: bool,
 }
@@ -37,7 +40,8 @@ pub(super) struct Caller {
 impl Caller {
     /// A thread that waits until the statement is done.
     pub(super) fn waits(tables: &StatementTables) -> Self {
-        Self { waits: true, cancel: CancelToken::new(), tables: tables.clone(), text: None, owns_files: false }
+        let (cancel, tables) = (CancelToken::new(), tables.clone());
+        Self { waits: true, cancel, tables, text: None, prepared: None, owns_files: false }
     }
 
     /// A thread that has other things to do.
@@ -60,6 +64,11 @@ impl Caller {
     /// This caller with the text of what it runs, as others see it.
     pub(super) fn of_text(self, text: &Arc<str>) -> Self {
         Self { text: Some(Arc::clone(text)), ..self }
+    }
+
+    /// This caller, who executes a prepared statement of that text.
+    pub(super) fn executing(self, text: &Arc<str>) -> Self {
+        Self { prepared: Some(Arc::clone(text)), ..self.of_text(text) }
     }
 
     /// This caller, who has made the files that its statement names.
@@ -154,7 +163,7 @@ fn launch(
     let command = statements::command(executed.as_ref().map_or(&statement, |prepared| &prepared.statement));
     let meant = executed.as_ref().map_or(&*statement, |prepared| &prepared.statement);
     let refused = match session.is_reader() {
-        true => statements::needs_writer(session, meant),
+        true => needs_writer(session, meant),
         false => writes(session, meant) && session.is_read_only(),
     };
     if refused {
@@ -172,10 +181,24 @@ fn launch(
     if matches!(beginning, Beginning::Locks { .. }) && session.is_read_only() {
         return Err(session.read_only("a lock of records"));
     }
+    // What locks is not the same when it comes again.
+    let is_repeatable = beginning == Beginning::Reads && is_query(&statement);
+    let prepared = caller.prepared.filter(|_| is_repeatable);
+    let has_values = parameters.as_ref().is_some_and(has_values);
+    let text = match &prepared {
+        Some(prepared) if !has_values => Some(Arc::clone(prepared)),
+        _ => text.filter(|_| is_repeatable),
+    };
+    if let Some(prepared) = prepared.as_deref().filter(|_| !has_values)
+        && let Some(kept) = CachedPlan::find(session, &caller.tables, prepared)?
+    {
+        return Ok(start_kept(session, watch, (caller.cancel, entered), kept)?.called(command));
+    }
     let how = (caller.cancel, beginning, entered);
     let owns_files = caller.owns_files;
     let started = start(session, caller.tables, watch, how, move |mut context| async move {
         context.text = text;
+        context.prepared = prepared;
         context.owns_files = owns_files;
         statements::run(&context, statement, parameters).await
     });
@@ -212,6 +235,13 @@ fn change_now(
 ) -> Result<Option<u64>> {
     point::change_now(session, &caller.tables, statement, parameters, &caller.cancel)
         .map_err(|error| caller.cancel.why(error))
+}
+
+fn has_values(parameters: &ParamValues) -> bool {
+    match parameters {
+        ParamValues::List(values) => !values.is_empty(),
+        ParamValues::Map(values) => !values.is_empty(),
+    }
 }
 
 fn is_query(statement: &Statement) -> bool {

@@ -95,7 +95,7 @@ impl ParsedStatement {
         }
         let recording = session.recording(|| with_values(&self.text, values));
         let given = ParamValues::from(values.to_vec());
-        let caller = caller.of_text(&self.text);
+        let caller = caller.executing(&self.text);
         Ok(launch::statement(session, &self.statement, Some(given), caller)?.recorded(recording))
     }
 }

@@ -112,7 +112,7 @@ pub(crate) trait CatalogNames: fmt::Debug + Send + Sync {
     fn unlock_all(&self);
 
     /// The users that are known: the database's owner, the session's, and those of the other sessions.
-    fn users(&self) -> Vec<CatalogUser>;
+    fn users(&self) -> &[CatalogUser];
 
     /// Number of the session.
     fn session_id(&self) -> i64;

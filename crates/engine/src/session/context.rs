@@ -67,6 +67,8 @@ pub(crate) struct StatementContext {
     /// The types that a client says its parameters have, `None` for those that are open. Only a statement that is described has them;
     /// one that runs has values.
     pub(crate) parameter_types: Option<Arc<[Option<DataType>]>>,
+    /// The text of the prepared statement that it is an execution of, when that is a query.
+    pub(crate) prepared: Option<Arc<str>>,
     /// Number of the session's settings in `state`.
     pub(crate) settings_number: u64,
     /// Tells when to stop: check it in loops that do not await.
@@ -175,6 +177,7 @@ impl StatementContext {
             temp,
             tables,
             owns_files: false,
+            prepared: None,
             text,
             parameter_types: None,
             settings_number,

@@ -4,7 +4,7 @@
 use crate::session::catalog::Visible;
 use crate::session::pg_catalog;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::system_tables::SystemColumns;
+use crate::session::system_columns::SystemColumns;
 use crate::type_name::type_name;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Field;

@@ -49,6 +49,10 @@ impl ListedSession for Session {
         &self.identity.user
     }
 
+    fn role(&self) -> Role {
+        self.identity.role
+    }
+
     fn cancel(&self) {
         self.running.cancel_all();
     }
@@ -86,9 +90,9 @@ impl Session {
         if self.identity.user != USER {
             all.push(user(USER, Role::Admin));
         }
-        for other in self.engine.session_list() {
-            if !all.iter().any(|known| known.name == other.user) {
-                all.push(user(&other.user, other.role));
+        for other in self.engine.sessions.all() {
+            if !all.iter().any(|known| known.name == other.user()) {
+                all.push(user(other.user(), other.role()));
             }
         }
         all.sort_by(|one, two| (one.oid != OWNER, &one.name).cmp(&(two.oid != OWNER, &two.name)));

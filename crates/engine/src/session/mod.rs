@@ -14,6 +14,7 @@
 //! | `begin` | how a statement begins |
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `object_tables` | comments and sequences as tables |
+//! | `system_columns` | columns of system tables as they are filled |
 //! | `system_tables` | what each table is and how it is stored, open transactions, fallbacks |
 //! | `external_files` | files that a query reads in place |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
@@ -21,6 +22,7 @@
 //! | `statement_tables` | tables of the program that one statement finds |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
+//! | `bound_queries`, `prepared_queries` | queries kept for when they come again with other values |
 //! | `write_waits` | statements that may wait for the write lock |
 //! | `run`, `result` | running a statement on the database's threads, and its rows |
 //! | `settings/` | SET, RESET and SHOW |
@@ -41,6 +43,7 @@
 mod advisory;
 mod advisory_locks;
 mod begin;
+mod bound_queries;
 mod cancel;
 mod catalog;
 mod context;
@@ -59,6 +62,7 @@ mod object_tables;
 mod options;
 mod pg_catalog;
 mod plans;
+mod prepared_queries;
 pub(crate) mod progress;
 mod registry;
 mod result;
@@ -73,6 +77,7 @@ mod settings;
 mod shared;
 mod state;
 mod statement_tables;
+mod system_columns;
 pub(crate) mod system_tables;
 mod times;
 mod transaction;

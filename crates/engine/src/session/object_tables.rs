@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::session::Session;
-use crate::session::system_tables::SystemColumns;
+use crate::session::system_columns::SystemColumns;
 use arrow::array::RecordBatch;
 use gingham_storage::model::CommentSubject;
 use gingham_storage::snapshot::Snapshot;

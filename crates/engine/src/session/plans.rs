@@ -13,6 +13,7 @@ use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
 use crate::datafusion::cancellation::StoppableExec;
 use crate::datafusion::fixes::UnwaitedJoins;
+use crate::session::bound_queries::BoundQueries;
 use crate::session::context::stoppable;
 use crate::session::{CancelToken, Session, StatementContext, StatementTables, Stopwatch, progress};
 use crate::settings::{Fallback, FallbackCounts};
@@ -58,9 +59,14 @@ const SHARE: usize = 64;
 /// An operator with its expressions, schema and properties, generously.
 const OPERATOR_BYTES: usize = 8 << 10;
 
-/// The plans kept with one snapshot, the one used last at the end.
+/// What is kept with one snapshot.
 #[derive(Debug, Default)]
-struct Plans(Mutex<VecDeque<CachedPlan>>);
+struct Plans {
+    /// The plans, the one used last at the end.
+    plans: Mutex<VecDeque<CachedPlan>>,
+    /// Queries with parameters.
+    bound: BoundQueries,
+}
 
 /// A plan that was never run: each run is of a copy.
 #[derive(Debug, Clone)]
@@ -158,11 +164,8 @@ impl CachedPlan {
 
     /// Whether the plan of a statement may be kept, as far as its text and its logical plan, not yet optimised, tell.
     pub(crate) fn wanted(context: &StatementContext, logical: &LogicalPlan) -> Result<Option<PlanTraits>> {
-        // The snapshot of a transaction is nobody else's.
-        let text = context.text.as_ref().filter(|text| context.transaction.is_none() && text.len() <= TEXT_BYTES);
-        let Some(text) = text.filter(|_| context.settings().cache_plans) else { return Ok(None) };
-        let names_own = names_own_table(&context.session, &context.tables, text)?;
-        Ok(if names_own { None } else { wanted_of(logical) })
+        let Some(text) = &context.text else { return Ok(None) };
+        Ok(if context.may_keep(text)? { wanted_of(logical, false) } else { None })
     }
 
     /// Keeps the plan of a statement that is about to run, when it is wanted and would be the same again. Its rows are given by
@@ -287,9 +290,39 @@ fn bytes(plan: &Arc<dyn ExecutionPlan>) -> usize {
     own + OPERATOR_BYTES + plan.children().into_iter().map(bytes).sum::<usize>()
 }
 
+fn kept(snapshot: &Snapshot) -> Option<&Plans> {
+    snapshot.kept.get_or_init(|| Arc::new(Plans::default())).downcast_ref::<Plans>()
+}
+
 fn plans(snapshot: &Snapshot) -> Option<MutexGuard<'_, VecDeque<CachedPlan>>> {
-    let plans = snapshot.kept.get_or_init(|| Arc::new(Plans::default())).downcast_ref::<Plans>()?;
-    Some(plans.0.lock().unwrap_or_else(PoisonError::into_inner))
+    Some(kept(snapshot)?.plans.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The queries with parameters that are kept with a snapshot.
+pub(super) fn bound_queries(snapshot: &Snapshot) -> Option<&BoundQueries> {
+    Some(&kept(snapshot)?.bound)
+}
+
+/// Bytes that a bound query takes, about; `None` for one that would not be the same when it is bound again, and for one of tables in
+/// heap pages, whose room others need.
+pub(super) fn bytes_of_bound(text: &str, plan: &LogicalPlan) -> Option<usize> {
+    if wanted_of(plan, true)?.reads_pages {
+        return None;
+    }
+    let mut nodes = 0;
+    let counted = plan.apply_with_subqueries(|_| {
+        nodes += 1;
+        Ok(TreeNodeRecursion::Continue)
+    });
+    counted.ok().map(|_| text.len() + nodes * OPERATOR_BYTES)
+}
+
+impl StatementContext {
+    /// Whether what is made of a text may be kept for others who send it: the snapshot of a transaction is nobody else's.
+    pub(super) fn may_keep(&self, text: &str) -> Result<bool> {
+        let may = self.transaction.is_none() && text.len() <= TEXT_BYTES && self.settings().cache_plans;
+        Ok(may && !names_own_table(&self.session, &self.tables, text)?)
+    }
 }
 
 /// True when a text may name a table that only this session or this statement sees, so that it means something else to others.
@@ -314,8 +347,9 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// What is known of a plan whose text must give the same when it is planned again: all tables are of the snapshot, and no
-/// expression is computed from something else while it is planned, as now() is. `None` for other plans.
-fn wanted_of(plan: &LogicalPlan) -> Option<PlanTraits> {
+/// expression is computed from something else while it is planned, as now() is, but for parameters where these are `open`. `None` for
+/// other plans.
+fn wanted_of(plan: &LogicalPlan, open: bool) -> Option<PlanTraits> {
     let (mut lasting, mut reads_pages) = (true, false);
     let visited = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
@@ -328,7 +362,8 @@ fn wanted_of(plan: &LogicalPlan) -> Option<PlanTraits> {
             expression.apply(|part| {
                 lasting &= match part {
                     Expr::ScalarFunction(call) => call.func.signature().volatility == Volatility::Immutable,
-                    Expr::ScalarVariable(..) | Expr::Placeholder(_) => false,
+                    Expr::ScalarVariable(..) => false,
+                    Expr::Placeholder(_) => open,
                     _ => true,
                 };
                 Ok(if lasting { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })

@@ -93,6 +93,9 @@ pub(crate) trait ListedSession: Send + Sync {
     /// Whose it is.
     fn user(&self) -> &str;
 
+    /// What it may do.
+    fn role(&self) -> Role;
+
     /// Cancels what it runs.
     fn cancel(&self);
 
@@ -100,11 +103,11 @@ pub(crate) trait ListedSession: Send + Sync {
     fn terminate(&self);
 }
 
-type Listed = BTreeMap<i32, Weak<dyn ListedSession>>;
+type SessionsByNumber = BTreeMap<i32, Weak<dyn ListedSession>>;
 
 /// The sessions that are there.
 #[derive(Default)]
-pub(crate) struct SessionRegistry(Mutex<Listed>);
+pub(crate) struct SessionRegistry(Mutex<SessionsByNumber>);
 
 impl fmt::Debug for SessionRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,7 +116,7 @@ impl fmt::Debug for SessionRegistry {
 }
 
 impl SessionRegistry {
-    fn listed(&self) -> MutexGuard<'_, Listed> {
+    fn listed(&self) -> MutexGuard<'_, SessionsByNumber> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,9 +1,8 @@
 //! The sessions of the database as the table `gingham_sessions`.
 
 use crate::Result;
-use crate::session::Session;
 use crate::session::registry::SessionInfo;
-use crate::session::system_tables::SystemColumns;
+use crate::session::system_columns::SystemColumns;
 use arrow::array::RecordBatch;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,15 +12,14 @@ pub(super) fn microseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// The sessions, the oldest first.
-pub(super) fn sessions(session: &Session) -> Result<RecordBatch> {
-    let all = session.seen_sessions();
+/// The sessions, the oldest first, of which one is `own`.
+pub(super) fn sessions(all: &[SessionInfo], own: i32) -> Result<RecordBatch> {
     let text = |of: fn(&SessionInfo) -> Option<&str>| all.iter().map(move |own| of(own).map(Into::into));
     let moment = |of: fn(&SessionInfo) -> Option<SystemTime>| all.iter().map(move |own| of(own).map(microseconds));
     let progress = |of: fn(&crate::StatementProgress) -> u64| all.iter().map(move |own| own.progress.as_ref().map(of));
     let mut columns = SystemColumns::default();
     columns.integer("session_id", all.iter().map(|own| Some(own.id.into())));
-    columns.flag("own", all.iter().map(|own| Some(own.id == session.identity.number.id)));
+    columns.flag("own", all.iter().map(|session| Some(session.id == own)));
     columns.text("user_name", text(|own| Some(&own.user)));
     columns.text("role", all.iter().map(|own| Some(own.role.to_string().into())));
     columns.text("client_address", text(|own| own.address.as_deref()));

@@ -4,10 +4,10 @@
 use crate::Result;
 use crate::session::Session;
 use crate::session::registry::HIDDEN;
+use crate::session::system_columns::SystemColumns;
 use crate::session::{object_tables, session_tables};
 use crate::table::scalar;
-use crate::temporal::zones::ZONE;
-use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray};
+use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
 use gingham_storage::encoding::Encoding;
@@ -61,7 +61,7 @@ pub(crate) fn table(
         "gingham_tables" => tables(&all, &session.engine.store)?,
         "gingham_columns" => columns(&all)?,
         "gingham_segments" => segments(&all)?,
-        "gingham_sessions" => session_tables::sessions(session)?,
+        "gingham_sessions" => session_tables::sessions(&session.seen_sessions(), session.identity.number.id)?,
         "gingham_transactions" => transactions(session)?,
         "gingham_indexes" => indexes(&all)?,
         "gingham_sequences" => object_tables::sequences(session, &both.clone().collect::<Vec<_>>())?,
@@ -131,43 +131,6 @@ impl Described<'_> {
         let in_pages = self.table.heap.is_some() && !self.temporary;
         let age = in_pages.then(|| store.oldest_reader(self.table.version)).flatten()?;
         u64::try_from(age.as_millis()).ok()
-    }
-}
-
-/// Columns of a system table as they are filled.
-#[derive(Default)]
-pub(crate) struct SystemColumns(Vec<(&'static str, ArrayRef, bool)>);
-
-impl SystemColumns {
-    pub(crate) fn text<'a>(
-        &mut self,
-        name: &'static str,
-        values: impl Iterator<Item = Option<std::borrow::Cow<'a, str>>>,
-    ) {
-        self.0.push((name, Arc::new(values.collect::<StringViewArray>()), true));
-    }
-
-    pub(crate) fn number(&mut self, name: &'static str, values: impl Iterator<Item = Option<u64>>) {
-        let values = values.map(|value| value.and_then(|value| i64::try_from(value).ok()));
-        self.0.push((name, Arc::new(values.collect::<Int64Array>()), true));
-    }
-
-    pub(crate) fn integer(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
-        self.0.push((name, Arc::new(values.collect::<Int64Array>()), true));
-    }
-
-    pub(crate) fn flag(&mut self, name: &'static str, values: impl Iterator<Item = Option<bool>>) {
-        self.0.push((name, Arc::new(values.collect::<BooleanArray>()), true));
-    }
-
-    /// Moments in microseconds since 1970.
-    pub(crate) fn moment(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
-        let values = values.collect::<TimestampMicrosecondArray>().with_timezone(ZONE);
-        self.0.push((name, Arc::new(values), true));
-    }
-
-    pub(crate) fn batch(self) -> Result<RecordBatch> {
-        Ok(RecordBatch::try_from_iter_with_nullable(self.0)?)
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) mod dml;
 pub(crate) mod kind;
 pub(crate) mod named;
 mod reads;
-mod rights;
+pub(crate) mod rights;
 pub(crate) mod row_locks;
 mod targets;
 pub(crate) mod transfer;
@@ -41,7 +41,6 @@ pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::external::free_name;
 pub(crate) use crate::statements::reads::only_reads;
-pub(crate) use crate::statements::rights::needs_writer;
 pub(crate) use crate::statements::targets::{is_view, refuse_others, table_reference, writable, write};
 
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
@@ -127,7 +126,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
     match statement {
         Sql::Query(mut query) => {
             query::refuse_ignored(&mut query)?;
-            let bound = context.bind(*query, parameters).await?;
+            let bound = context.bind_with(*query, parameters).await?;
             let wanted = CachedPlan::wanted(context, &bound.plan)?;
             let plan = context.physical_plan(bound.plan).await?;
             let turn = CachedPlan::keep(context, wanted, &plan, &bound.names)?;

@@ -43,6 +43,7 @@ mod percentiles;
 mod pipelines;
 mod predicate_order;
 mod prepared;
+mod prepared_again;
 mod recursion;
 mod registered;
 mod repeated;

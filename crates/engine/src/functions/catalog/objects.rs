@@ -95,8 +95,8 @@ fn definitions() -> Vec<CatalogFunction> {
         CatalogFunction::new("pg_get_userbyid", 1..=1, Gives::Text, |own, names| {
             Ok(CatalogValue::Text(match own[0].integer() {
                 None => String::new(),
-                Some(oid) => match names.users().into_iter().find(|user| user.oid == oid) {
-                    Some(user) => user.name,
+                Some(oid) => match names.users().iter().find(|user| user.oid == oid) {
+                    Some(user) => user.name.clone(),
                     None => format!("unknown (OID={oid})"),
                 },
             }))

@@ -2,7 +2,7 @@
 
 use crate::functions::catalog::function::{CatalogFunction, CatalogValue, Gives};
 use crate::functions::catalog::objects::relation_of;
-use crate::postgres::{CatalogNames, DATABASE, Role};
+use crate::postgres::{CatalogNames, CatalogUser, DATABASE, Role};
 use crate::{Error, Result};
 use gingham_storage::SqlState;
 
@@ -93,7 +93,7 @@ pub(super) fn all() -> Vec<CatalogFunction> {
         CatalogFunction::new("pg_has_role", 2..=3, Gives::Truth, |own, names| {
             let [user @ .., role, _] = own else { return Ok(CatalogValue::Null) };
             let (own, other) = (user_of(user.first(), names)?, user_of(Some(role), names)?);
-            Ok(CatalogValue::Truth(own.1 == Role::Admin || own.0 == other.0))
+            Ok(CatalogValue::Truth(own.role == Role::Admin || own.oid == other.oid))
         }),
         everybody("has_function_privilege"),
         everybody("has_type_privilege"),
@@ -105,23 +105,15 @@ fn everybody(name: &'static str) -> CatalogFunction {
     CatalogFunction::new(name, 2..=3, Gives::Truth, |_, _| Ok(CatalogValue::Truth(true)))
 }
 
-/// The name and the role of the user that an argument means; of the session's without one.
-fn user_of(user: Option<&CatalogValue>, names: &dyn CatalogNames) -> Result<(String, Role)> {
+/// The user that an argument means; the session's without one.
+fn user_of<'n>(user: Option<&CatalogValue>, names: &'n dyn CatalogNames) -> Result<&'n CatalogUser> {
     let all = names.users();
-    let own = names.user();
-    let found = match user {
-        None => all.into_iter().find(|known| known.name == own),
-        Some(user) => {
-            let (oid, name) = (user.integer(), user.text());
-            // PUBLIC is everybody, of whom nobody may less than the session's user here.
-            let name = if name == "public" { own } else { name };
-            all.into_iter().find(|known| known.name == name || Some(known.oid) == oid)
-        }
-    };
-    found.map(|user| (user.name, user.role)).ok_or_else(|| {
-        let text = format!("role '{}' does not exist", user.map(CatalogValue::text).unwrap_or_default());
-        Error::invalid(SqlState::UndefinedObject, text)
-    })
+    let (oid, name) = (user.and_then(CatalogValue::integer), user.map(CatalogValue::text).unwrap_or_default());
+    // PUBLIC is everybody, of whom nobody may less than the session's user here.
+    let wanted = if user.is_none() || name == "public" { names.user() } else { name.clone() };
+    all.iter()
+        .find(|known| known.name == wanted || Some(known.oid) == oid)
+        .ok_or_else(|| Error::invalid(SqlState::UndefinedObject, format!("role '{name}' does not exist")))
 }
 
 /// Whether a user has one of some privileges: `SELECT`, `INSERT WITH GRANT OPTION`, several with commas between. Errors on what is no
@@ -132,7 +124,7 @@ fn may(
     known: &[Privilege],
     names: &dyn CatalogNames,
 ) -> Result<bool> {
-    let (_, role) = user_of(user.first(), names)?;
+    let role = user_of(user.first(), names)?.role;
     let mut may = false;
     for own in privileges.text().split(',') {
         let word = own.trim().to_lowercase();

@@ -59,7 +59,7 @@ fn known(kind: &str, value: &CatalogValue, names: &dyn CatalogNames) -> Result<O
     Ok(match kind {
         "regclass" => names.relation(schema, name).map(|relation| relation.oid),
         "regnamespace" => names.schemas().into_iter().find(|(own, _)| own == name).map(|(_, oid)| oid),
-        "regrole" => names.users().into_iter().find(|user| user.name == *name).map(|user| user.oid),
+        "regrole" => names.users().iter().find(|user| user.name == *name).map(|user| user.oid),
         _ => {
             let is_there = schema.is_none_or(|schema| schema == "pg_catalog") && names.has_function(name);
             is_there.then(|| hashed("function", name))
@@ -115,7 +115,7 @@ fn name_of(kind: &str, oid: i64, names: &dyn CatalogNames) -> Option<String> {
         }),
         "regtype" => type_of_oid(oid).map(|_| format_type(oid, None)),
         "regnamespace" => names.schemas().into_iter().find(|(_, own)| *own == oid).map(|(name, _)| quoted(&name)),
-        "regrole" => names.users().into_iter().find(|user| user.oid == oid).map(|user| quoted(&user.name)),
+        "regrole" => names.users().iter().find(|user| user.oid == oid).map(|user| quoted(&user.name)),
         _ => names.function_of(oid),
     }
 }

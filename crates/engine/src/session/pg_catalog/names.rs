@@ -28,6 +28,8 @@ pub(in crate::session) struct StatementNames {
     relations: OnceLock<ListedRelations>,
     /// Comments, looked for when one is asked for first.
     comments: OnceLock<Vec<KnownComment>>,
+    /// Users, listed when one is asked for first.
+    users: OnceLock<Vec<CatalogUser>>,
     /// Whether a function asks.
     is_needed: AtomicBool,
     /// Advisory locks of a statement that is a transaction of its own.
@@ -50,6 +52,7 @@ impl StatementNames {
             cancel: cancel.clone(),
             relations: OnceLock::new(),
             comments: OnceLock::new(),
+            users: OnceLock::new(),
             is_needed: AtomicBool::new(false),
             locks: HeldLocks::default(),
         })
@@ -201,8 +204,8 @@ impl CatalogNames for StatementNames {
         self.seen.session.advisory.give_all_back();
     }
 
-    fn users(&self) -> Vec<CatalogUser> {
-        self.seen.session.known_users()
+    fn users(&self) -> &[CatalogUser] {
+        self.users.get_or_init(|| self.seen.session.known_users())
     }
 
     fn session_id(&self) -> i64 {

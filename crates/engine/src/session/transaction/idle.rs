@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 #[derive(Debug, Clone, Copy)]
 struct IdleLimits {
     any: Option<Duration>,
-    /// Of one that has the turn to write.
+    /// As `any`, where the transaction has the turn to write.
     writer: Option<Duration>,
 }
 
@@ -33,7 +33,7 @@ impl IdleLimits {
 }
 
 /// What a look at a session gave.
-enum Looked {
+enum IdleLook {
     /// The transaction may stand still for that long yet.
     Wait(Duration),
     /// There is nothing to look after any more.
@@ -61,25 +61,25 @@ impl Session {
     }
 
     /// Rolls back a transaction that has stood still for too long; else tells when to look again.
-    fn look_after_idle(&self) -> Looked {
+    fn look_after_idle(&self) -> IdleLook {
         let mut looks_at = self.idle_watch.looks_at();
         let looked = self.end_idle();
         *looks_at = match &looked {
-            Looked::Wait(wait) => Some(Instant::now() + *wait),
-            Looked::Nothing | Looked::Ended(_) => None,
+            IdleLook::Wait(wait) => Some(Instant::now() + *wait),
+            IdleLook::Nothing | IdleLook::Ended(_) => None,
         };
         looked
     }
 
-    fn end_idle(&self) -> Looked {
+    fn end_idle(&self) -> IdleLook {
         let limits = IdleLimits::of(self);
-        let Some(shortest) = limits.shortest() else { return Looked::Nothing };
+        let Some(shortest) = limits.shortest() else { return IdleLook::Nothing };
         let mut slot = self.slot();
-        let Slot::Open(transaction) = &*slot else { return Looked::Nothing };
+        let Slot::Open(transaction) = &*slot else { return IdleLook::Nothing };
         // One that has not got the turn gets it by a statement, after which it is not idle.
-        let Some((limit, setting)) = limits.for_one(transaction.writes()) else { return Looked::Wait(shortest) };
+        let Some((limit, setting)) = limits.for_one(transaction.writes()) else { return IdleLook::Wait(shortest) };
         if let Some(left) = limit.checked_sub(transaction.idle()).filter(|left| !left.is_zero()) {
-            return Looked::Wait(left.min(shortest));
+            return IdleLook::Wait(left.min(shortest));
         }
         let settings = transaction.settings().rolled_back();
         let why = Error::IdleTimeout(format!(
@@ -90,7 +90,7 @@ impl Session {
         drop(slot);
         // Nobody is there to be told.
         drop(self.give_back(settings));
-        Looked::Ended(ended)
+        IdleLook::Ended(ended)
     }
 }
 
@@ -99,14 +99,14 @@ async fn watch(session: Weak<Session>, earlier: Arc<Notify>) {
     loop {
         let Some(looked) = session.upgrade().map(|session| session.look_after_idle()) else { return };
         match looked {
-            Looked::Wait(wait) => {
+            IdleLook::Wait(wait) => {
                 tokio::select! {
                     () = tokio::time::sleep(wait) => {}
                     () = earlier.notified() => {}
                 }
             }
-            Looked::Nothing => return,
-            Looked::Ended(slot) => {
+            IdleLook::Nothing => return,
+            IdleLook::Ended(slot) => {
                 let ended = blocking(move || {
                     drop(slot);
                     Ok(())

@@ -46,6 +46,7 @@ pub(crate) fn reset(context: &StatementContext, name: Option<&str>) -> Result<Ou
             let changes = context.session.reset_settings()?;
             if let Some(open) = &context.transaction {
                 changes.into_iter().for_each(|change| open.note_setting(change, false));
+                context.session.watch_idle()?;
             }
         }
     }

@@ -150,6 +150,7 @@ pub(crate) async fn back_to(context: &StatementContext, name: &str) -> Result<Ou
     let (settings, depth) = blocking(move || own.back_to(&name, &cancel)).await?;
     context.session.cursors.back_to(depth);
     context.session.give_back(settings)?;
+    context.session.watch_idle()?;
     Ok(Outcome::Done)
 }
 
