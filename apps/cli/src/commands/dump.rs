@@ -130,7 +130,8 @@ fn records(runner: &mut Runner, table: &str) -> Result<(), Failure> {
     runner.say(&format!("COPY {table} FROM STDIN;"))?;
     let running = Running::start(&runner.connection);
     // In the text format no value is a line of `\.` alone, which ends the rows.
-    let copied = runner.connection.copy_out(&format!("COPY {table} TO STDOUT"), &mut runner.out, &StatementHandle::new());
+    let copied =
+        runner.connection.copy_out(&format!("COPY {table} TO STDOUT"), &mut runner.out, &StatementHandle::new());
     drop(running);
     if runner.out.is_broken() {
         return Err(std::io::Error::from(std::io::ErrorKind::BrokenPipe).into());

@@ -134,6 +134,9 @@ impl Stream for CopyOut {
 
 impl std::fmt::Debug for CopyOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CopyOut").field("columns", &self.columns).field("records", &self.records).finish_non_exhaustive()
+        f.debug_struct("CopyOut")
+            .field("columns", &self.columns)
+            .field("records", &self.records)
+            .finish_non_exhaustive()
     }
 }

@@ -70,7 +70,8 @@ fn text(error: ParserError) -> String {
 
 fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError> {
     parser.expect_keyword(Keyword::COPY)?;
-    let is_binary = is_word(parser, "binary") && !matches!(parser.peek_nth_token_ref(1).token, Token::Word(ref next) if is_direction(next.keyword));
+    let is_binary = is_word(parser, "binary")
+        && !matches!(parser.peek_nth_token_ref(1).token, Token::Word(ref next) if is_direction(next.keyword));
     if is_binary {
         parser.next_token();
     }
@@ -194,7 +195,9 @@ pub(crate) fn to_file(
     mut options: Vec<CopyOption>,
 ) -> Result<Statement> {
     let source = match source {
-        CopyToSource::Relation(table) if !columns.is_empty() => CopyToSource::Query(Box::new(columns_of(&table, columns)?)),
+        CopyToSource::Relation(table) if !columns.is_empty() => {
+            CopyToSource::Query(Box::new(columns_of(&table, columns)?))
+        }
         source => source,
     };
     let format = options.iter().position(|option| option.name == "format").map(|at| options.remove(at));

@@ -45,8 +45,8 @@ pub(crate) use crate::statements::rights::needs_writer;
 pub(crate) use crate::statements::targets::{is_view, refuse_others, table_reference, writable, write};
 
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
-use crate::sql::ignored as query;
 use crate::sql::copy_feed::CopyFeed;
+use crate::sql::ignored as query;
 use crate::sql::names::{fold, unsupported};
 use crate::statements::admin::explain::ExplainedStart;
 use crate::statements::admin::{

@@ -5,7 +5,7 @@ use arrow::array::{
     ArrayRef, BinaryViewBuilder, BooleanBuilder, Decimal128Builder, PrimitiveBuilder, StringViewBuilder,
 };
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, DecimalType, Decimal128Type, Float32Type, Float64Type, Int16Type,
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, DecimalType, Float32Type, Float64Type, Int16Type,
     Int32Type, Int64Type, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 use gingham_storage::{Problem, SqlState};
@@ -53,8 +53,8 @@ pub(crate) fn column_of_bytes<'f>(
             if (0..DAY).contains(&time) { Ok(time) } else { Err(out_of_range("time")) }
         }),
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {
-            let mut builder = PrimitiveBuilder::<TimestampMicrosecondType>::with_capacity(rows)
-                .with_timezone_opt(zone.clone());
+            let mut builder =
+                PrimitiveBuilder::<TimestampMicrosecondType>::with_capacity(rows).with_timezone_opt(zone.clone());
             each(values, |value| {
                 builder.append_option(value.map(timestamp).transpose()?);
                 Ok(())
@@ -117,18 +117,20 @@ fn decimals<'f>(
         let read = |value| -> Result<i128, Problem> {
             let (unscaled, own) = numeric::read(value)?;
             let rounded = at_scale(unscaled, i32::from(scale) - i32::from(own));
-            rounded.filter(|unscaled| Decimal128Type::validate_decimal_precision(*unscaled, precision, scale).is_ok()).ok_or_else(|| {
-                let text = format!("the value does not fit DECIMAL({precision},{scale})");
-                Problem::new(SqlState::NumericValueOutOfRange, text)
-            })
+            rounded
+                .filter(|unscaled| Decimal128Type::validate_decimal_precision(*unscaled, precision, scale).is_ok())
+                .ok_or_else(|| {
+                    let text = format!("the value does not fit DECIMAL({precision},{scale})");
+                    Problem::new(SqlState::NumericValueOutOfRange, text)
+                })
         };
         builder.append_option(value.map(read).transpose()?);
         Ok(())
     })?;
     let typed = builder.finish().with_precision_and_scale(precision, scale);
-    typed.map(|values| Arc::new(values) as ArrayRef).map_err(|error| {
-        (0, Problem::new(SqlState::InvalidBinaryRepresentation, error.to_string()))
-    })
+    typed
+        .map(|values| Arc::new(values) as ArrayRef)
+        .map_err(|error| (0, Problem::new(SqlState::InvalidBinaryRepresentation, error.to_string())))
 }
 
 /// `unscaled` with so many more digits behind the point, or fewer, and rounded then.
@@ -145,7 +147,9 @@ fn at_scale(unscaled: i128, more: i32) -> Option<i128> {
 /// As many bytes as a type has.
 fn exact<const N: usize>(value: &[u8]) -> Result<[u8; N], Problem> {
     value.try_into().map_err(|_| match value.len() < N {
-        true => Problem::new(SqlState::ProtocolViolation, format!("the value has {} bytes instead of {N}", value.len())),
+        true => {
+            Problem::new(SqlState::ProtocolViolation, format!("the value has {} bytes instead of {N}", value.len()))
+        }
         false => {
             let text = format!("incorrect binary data format: the value has {} bytes instead of {N}", value.len());
             Problem::new(SqlState::InvalidBinaryRepresentation, text)

@@ -28,9 +28,15 @@ fn what_is_copied_out_is_copied_in() {
     connection
         .execute("INSERT INTO t SELECT value, CASE WHEN value % 7 = 0 THEN NULL ELSE 'w, ' || value END, value / 4e0 FROM generate_series(1, 5000)")
         .unwrap();
-    for options in
-        ["", "(FORMAT csv, HEADER true)", "(FORMAT parquet)", "(FORMAT json)", "(FORMAT arrow)", "(DELIMITER ';')", "BINARY"]
-    {
+    for options in [
+        "",
+        "(FORMAT csv, HEADER true)",
+        "(FORMAT parquet)",
+        "(FORMAT json)",
+        "(FORMAT arrow)",
+        "(DELIMITER ';')",
+        "BINARY",
+    ] {
         let mut bytes = Vec::new();
         assert_eq!(
             copy_out(&connection, &format!("COPY t TO STDOUT {options}"), &mut bytes).unwrap(),

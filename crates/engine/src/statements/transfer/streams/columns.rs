@@ -1,14 +1,12 @@
 //! Fields to a column of the type that the table has: usual forms of numbers and dates at once, everything else by the casts of
 //! text, which read what PostgreSQL reads.
 
-use crate::{Error, Result};
 use crate::casts::{Failing, convert};
 use crate::files::{iso_date, iso_timestamp};
 use crate::statements::dml::ingest::{MisfitValue, assign};
 use crate::statements::transfer::streams::fields::Fields;
-use arrow::array::{
-    Array, ArrayRef, Decimal128Builder, PrimitiveBuilder, StringViewArray, StringViewBuilder,
-};
+use crate::{Error, Result};
+use arrow::array::{Array, ArrayRef, Decimal128Builder, PrimitiveBuilder, StringViewArray, StringViewBuilder};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,

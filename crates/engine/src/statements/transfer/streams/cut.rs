@@ -313,7 +313,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn options(format: &str, more: &[(&str, &str)]) -> StreamOptions {
-        let given = [("format", format)].iter().chain(more).map(|(name, value)| CopyOption::new(name, CopyValue::Text((*value).to_owned())));
+        let all = [&[("format", format)], more].concat();
+        let given = all.iter().map(|(name, value)| CopyOption::new(name, CopyValue::Text((*value).to_owned())));
         StreamOptions::of(&given.collect::<Vec<_>>(), Direction::From).unwrap()
     }
 
@@ -323,7 +324,8 @@ mod tests {
         for (number, piece) in pieces.iter().chain([&&b""[..]]).enumerate() {
             cutter.buffer().extend_from_slice(piece);
             let (chunk, problem) = cutter.cut(number == pieces.len());
-            let text = |record: &RecordLine| String::from_utf8_lossy(&chunk.bytes[record.start..record.end]).into_owned();
+            let text =
+                |record: &RecordLine| String::from_utf8_lossy(&chunk.bytes[record.start..record.end]).into_owned();
             lines.extend(chunk.records.iter().map(|record| (record.line, text(record))));
             if let Some(problem) = problem {
                 return (lines, Some(format!("{}: {}", problem.line, problem.problem.text)));

@@ -68,7 +68,8 @@ impl StreamEncoding {
             _ => {}
         }
         let plain = plain.strip_prefix("windows").map(|rest| format!("win{rest}")).unwrap_or(plain);
-        let found = NAMED.iter().find(|(own, _)| *own == plain).and_then(|(_, web)| Encoding::for_label(web.as_bytes()));
+        let found =
+            NAMED.iter().find(|(own, _)| *own == plain).and_then(|(_, web)| Encoding::for_label(web.as_bytes()));
         found.map(|found| Self(Kind::Named(found))).ok_or_else(|| {
             let names = NAMED.iter().map(|(own, _)| *own).collect::<Vec<_>>().join(", ");
             let text = format!("COPY: the encoding '{name}' is not known; there are utf8, latin1, {names}");
@@ -78,7 +79,8 @@ impl StreamEncoding {
 
     /// What makes UTF-8 of bytes that come piece by piece.
     pub(super) fn decoder(self) -> StreamDecoder {
-        let decoder = if let Kind::Named(encoding) = self.0 { Some(encoding.new_decoder_without_bom_handling()) } else { None };
+        let decoder =
+            if let Kind::Named(encoding) = self.0 { Some(encoding.new_decoder_without_bom_handling()) } else { None };
         StreamDecoder { encoding: self, decoder }
     }
 
@@ -155,7 +157,8 @@ mod tests {
 
     #[test]
     fn encodings_go_both_ways() {
-        for (name, text) in [("LATIN1", "ÿ£é"), ("win1251", "Жук"), ("SJIS", "日本"), ("utf-8", "日é"), ("LATIN9", "€")] {
+        for (name, text) in [("LATIN1", "ÿ£é"), ("win1251", "Жук"), ("SJIS", "日本"), ("utf-8", "日é"), ("LATIN9", "€")]
+        {
             let encoding = StreamEncoding::named(name).unwrap();
             let bytes = encoding.encoded(text.as_bytes().to_vec()).unwrap();
             let (mut decoder, mut read) = (encoding.decoder(), Vec::new());

@@ -279,7 +279,9 @@ impl Splitter {
             at += 1;
             if !in_quote && byte == quote {
                 in_quote = true;
-            } else if in_quote && byte == escape && bytes[..line_end].get(at).is_some_and(|next| *next == escape || *next == quote)
+            } else if in_quote
+                && byte == escape
+                && bytes[..line_end].get(at).is_some_and(|next| *next == escape || *next == quote)
             {
                 built.push(bytes[at]);
                 at += 1;

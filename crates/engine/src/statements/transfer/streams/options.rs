@@ -156,9 +156,10 @@ impl StreamOptions {
                 Err(wrong(SqlState::SyntaxError, format!("the format binary has no {upper}")))
             }
             (StreamFormat::Binary, "header") => Err(unsupported("the format binary has no HEADER".to_owned())),
-            (StreamFormat::Text | StreamFormat::Binary, "quote" | "escape" | "force_quote" | "force_not_null" | "force_null") => {
-                Err(unsupported(format!("{upper} is an option of the format csv; say FORMAT csv")))
-            }
+            (
+                StreamFormat::Text | StreamFormat::Binary,
+                "quote" | "escape" | "force_quote" | "force_not_null" | "force_null",
+            ) => Err(unsupported(format!("{upper} is an option of the format csv; say FORMAT csv"))),
             _ => Ok(()),
         }
     }
@@ -167,11 +168,16 @@ impl StreamOptions {
         let is_csv = self.format == StreamFormat::Csv;
         let shown = char::from(self.delimiter);
         if is_csv && self.delimiter == self.quote {
-            return Err(wrong(SqlState::InvalidParameterValue, format!("'{shown}' is both the delimiter and the quote")));
+            return Err(wrong(
+                SqlState::InvalidParameterValue,
+                format!("'{shown}' is both the delimiter and the quote"),
+            ));
         }
         let has = |byte: u8| self.format != StreamFormat::Binary && self.null.bytes().any(|own| own == byte);
         if has(self.delimiter) {
-            return Err(unsupported(format!("the delimiter '{shown}' is a part of what stands for NULL; choose another")));
+            return Err(unsupported(format!(
+                "the delimiter '{shown}' is a part of what stands for NULL; choose another"
+            )));
         }
         if is_csv && has(self.quote) {
             return Err(unsupported("the quote is a part of what stands for NULL; choose another".to_owned()));
@@ -271,7 +277,9 @@ fn columns(option: &CopyOption, direction: Direction, of: Direction) -> Result<C
     match value {
         CopyValue::Text(text) if text == "*" && of == Direction::To => Ok(ColumnChoice::All),
         CopyValue::List(names) => Ok(ColumnChoice::Named(names.clone())),
-        _ => Err(wrong(SqlState::InvalidParameterValue, format!("{name} takes columns between brackets: {name} (a, b)"))),
+        _ => {
+            Err(wrong(SqlState::InvalidParameterValue, format!("{name} takes columns between brackets: {name} (a, b)")))
+        }
     }
 }
 

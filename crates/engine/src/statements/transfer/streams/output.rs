@@ -4,8 +4,8 @@ use crate::session::{Outcome, Severity, StatementContext};
 use crate::sql::copy::{CopyOut, columns_of};
 use crate::sql::ignored::writes;
 use crate::sql::parse::all_of;
-use crate::statements::targets::table_reference;
 use crate::statements::dml::{generated, parts};
+use crate::statements::targets::table_reference;
 use crate::statements::transfer::streams::options::{Direction, StreamOptions};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
@@ -66,7 +66,9 @@ async fn changed(context: &StatementContext, query: Query, parameters: Option<Pa
     let store = parts::first_target(context, &query)?.store;
     let work = move |context: StatementContext| async move {
         let Outcome::Rows(rows) = parts::rows(&context, &query, parameters).await? else {
-            return Err(Error::Unsupported("COPY of a change without RETURNING is not supported: it gives no rows".into()));
+            return Err(Error::Unsupported(
+                "COPY of a change without RETURNING is not supported: it gives no rows".into(),
+            ));
         };
         let schema = rows.schema();
         let batches: Vec<_> = rows.try_collect().await?;

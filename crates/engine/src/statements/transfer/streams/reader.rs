@@ -68,12 +68,7 @@ impl PieceReader {
                 AnyCutter::Lines(Cutter::new(options), options.encoding.decoder())
             }
         };
-        Self {
-            cutter,
-            header: options.header,
-            is_finished: false,
-            reservation,
-        }
+        Self { cutter, header: options.header, is_finished: false, reservation }
     }
 
     /// The next records; `None` at the end of them.
@@ -192,22 +187,25 @@ impl RecordReader {
             columns = self.before(fields, rows)?;
         }
         lines.truncate(rows);
-        let columns: Vec<ArrayRef> = columns.into_iter().map(|values| values.slice(0, rows.min(values.len()))).collect();
+        let columns: Vec<ArrayRef> =
+            columns.into_iter().map(|values| values.slice(0, rows.min(values.len()))).collect();
         Ok(ReadRecords { batch: self.batch(columns, rows)?, lines, error })
     }
 
     /// The columns of the first records, which are right.
     fn before(&self, fields: Fields, rows: usize) -> Result<Vec<ArrayRef>> {
         let own = fields.first(rows);
-        let read = self.types.iter().enumerate().map(|(at, target)| {
-            self.column(&own, at, target)?.map_err(|misfit| Error::InvalidInput(misfit.problem))
-        });
+        let read =
+            self.types.iter().enumerate().map(|(at, target)| {
+                self.column(&own, at, target)?.map_err(|misfit| Error::InvalidInput(misfit.problem))
+            });
         read.collect()
     }
 
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let named = self.names.iter().zip(&columns);
-        let fields: Vec<Field> = named.map(|(name, values)| Field::new(name, values.data_type().clone(), true)).collect();
+        let fields: Vec<Field> =
+            named.map(|(name, values)| Field::new(name, values.data_type().clone(), true)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
     }
@@ -232,14 +230,18 @@ impl RecordReader {
     fn compare(&self, line: &[u8]) -> Result<(), Problem> {
         let found = self.splitter.header(line)?;
         if found.len() != self.names.len() {
-            let text = format!("wrong number of fields in header line: {} instead of {}", found.len(), self.names.len());
+            let text =
+                format!("wrong number of fields in header line: {} instead of {}", found.len(), self.names.len());
             return Err(bad(text));
         }
         for (number, (found, name)) in found.iter().zip(&self.names).enumerate() {
             let text = found.as_ref().map(|found| String::from_utf8_lossy(found));
             if text.as_deref() != Some(name.as_str()) {
                 let shown = text.map_or("NULL".to_owned(), |text| format!("\"{text}\""));
-                let text = format!("column name mismatch in header line field {}: got {shown}, expected \"{name}\"", number + 1);
+                let text = format!(
+                    "column name mismatch in header line field {}: got {shown}, expected \"{name}\"",
+                    number + 1
+                );
                 return Err(bad(text));
             }
         }

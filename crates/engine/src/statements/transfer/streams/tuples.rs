@@ -149,7 +149,9 @@ impl TupleCutter {
         }
         let mut at = 2;
         for field in 0..self.width {
-            let Some(length) = bytes.get(at..).and_then(<[u8]>::first_chunk) else { return Ok(Part::Open(Some(field))) };
+            let Some(length) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
+                return Ok(Part::Open(Some(field)));
+            };
             at += 4;
             match i32::from_be_bytes(*length) {
                 NULL => {}
@@ -176,7 +178,8 @@ pub(super) fn split(chunk: Chunk, width: usize) -> Fields {
     for record in &chunk.records {
         let mut at = record.start + 2;
         for _ in 0..width {
-            let length = fields.bytes().get(at..).and_then(<[u8]>::first_chunk).map_or(NULL, |own| i32::from_be_bytes(*own));
+            let length =
+                fields.bytes().get(at..).and_then(<[u8]>::first_chunk).map_or(NULL, |own| i32::from_be_bytes(*own));
             at += 4;
             match usize::try_from(length) {
                 Ok(length) => {

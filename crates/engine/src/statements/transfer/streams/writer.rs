@@ -1,9 +1,9 @@
 //! Batches to pieces of a stream: whole records, as PostgreSQL writes them.
 
-use crate::{Error, Result};
 use crate::statements::transfer::streams::options::{HeaderLine, StreamFormat, StreamOptions};
 use crate::statements::transfer::streams::tuples::{END, SIGNATURE};
 use crate::wire::{RowEncoder, WireFormat, texts};
+use crate::{Error, Result};
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
 use bytes::{BufMut, Bytes, BytesMut};
@@ -36,7 +36,10 @@ impl StreamWriter {
             && matches!(options.null.as_str(), "" | "\\N");
         let is_plain = |data_type: &DataType| {
             data_type.is_numeric()
-                || matches!(data_type, DataType::Boolean | DataType::Date32 | DataType::Time64(_) | DataType::Timestamp(..))
+                || matches!(
+                    data_type,
+                    DataType::Boolean | DataType::Date32 | DataType::Time64(_) | DataType::Timestamp(..)
+                )
         };
         let is_plain = schema.fields().iter().map(|field| is_usual && is_plain(field.data_type())).collect();
         let mut escapes = [0; 256];
