@@ -313,10 +313,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn options(format: &str, more: &[(&str, &str)]) -> StreamOptions {
-        let given = [("format", format)]
-            .iter()
-            .chain(more)
-            .map(|(name, value)| CopyOption::new(name, CopyValue::Text((*value).to_owned())));
+        let all = [&[("format", format)], more].concat();
+        let given = all.iter().map(|(name, value)| CopyOption::new(name, CopyValue::Text((*value).to_owned())));
         StreamOptions::of(&given.collect::<Vec<_>>(), Direction::From).unwrap()
     }
 
