@@ -71,6 +71,11 @@ pub(crate) fn of_engine(error: &Error, place: Option<Place<'_>>) -> PgWireError 
     PgWireError::UserError(Box::new(info))
 }
 
+/// A warning of the server's own.
+pub(crate) fn warning(code: &str, text: &str) -> Answer {
+    Answer::NoticeResponse(info("WARNING", code, text).into())
+}
+
 /// A notice.
 pub(crate) fn notice(notice: &Notice) -> Answer {
     let severity = notice.severity.to_string();

@@ -148,6 +148,10 @@ impl ExtendedQueryHandler for Backend {
         };
         let copies = self.answered(client, ran).await?;
         session.forget(client.portal_store());
+        let kind = &portal.statement.statement.parsed.kind;
+        if matches!(kind, StatementKind::Commit | StatementKind::Rollback) {
+            client.portal_store().clear_portals();
+        }
         client.set_state(if copies { State::CopyInProgress(true) } else { State::ReadyForQuery });
         if copies {
             client.flush().await?;
@@ -370,7 +374,7 @@ impl Session {
         if !has_begun {
             let alone = is_alone || parsed.kind == StatementKind::Alone;
             let admitted = self.admit(&parsed.kind, alone).await?;
-            let tag = match self.instead(&parsed.sql, &parsed.kind, admitted).await? {
+            let tag = match self.instead(out, (&parsed.sql, &parsed.kind), admitted).await? {
                 Some(tag) => Some(tag),
                 None => match parsed.kind {
                     StatementKind::CopyIn => {

@@ -5,7 +5,7 @@ use crate::backend::rows::{self, Rows};
 use crate::backend::session::Session;
 use crate::backend::transaction::{Admitted, as_rollback, modes_of};
 use crate::backend::{Out, rows::about};
-use crate::errors::Place;
+use crate::errors::{Place, warning};
 use crate::statement_log::LoggedStatement;
 use futures::{SinkExt, TryStreamExt};
 use gingham::{Connection, QueryResult, StatementKind};
@@ -69,7 +69,7 @@ impl Session {
         let sql = logged.sql;
         let kind = kind_of(sql).map_err(|error| about(&error, place))?;
         let admitted = self.admit(&kind, is_alone).await?;
-        let instead = self.instead(sql, &kind, admitted).await?;
+        let instead = self.instead(out, (sql, &kind), admitted).await?;
         if let Some(tag) = instead.or_else(|| self.deallocated(&kind)) {
             self.complete(out, logged, &tag, 0).await?;
             return Ok(Ran::Done);
@@ -100,12 +100,16 @@ impl Session {
     /// Does what stands for a statement that is not run as it is, and gives its tag.
     pub(super) async fn instead(
         &self,
-        sql: &str,
-        kind: &StatementKind,
+        out: Out<'_>,
+        (sql, kind): (&str, &StatementKind),
         admitted: Admitted,
     ) -> PgWireResult<Option<String>> {
         let tag = match admitted {
             Admitted::Runs => return Ok(None),
+            Admitted::EndsNone => {
+                out.feed(warning("25P01", "there is no transaction in progress")).await?;
+                return Ok(None);
+            }
             Admitted::RollsBack => {
                 self.run_text(&as_rollback(sql)).await?;
                 "ROLLBACK"

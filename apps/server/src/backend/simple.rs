@@ -15,7 +15,7 @@ use pgwire::api::store::PortalStore;
 use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState as State};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage as Answer;
-use pgwire::messages::response::EmptyQueryResponse;
+use pgwire::messages::response::{EmptyQueryResponse, TransactionStatus};
 use pgwire::messages::simplequery::Query;
 use std::fmt::Debug;
 
@@ -39,6 +39,9 @@ impl SimpleQueryHandler for Backend {
         }
         client.set_transaction_status(session.told_status());
         session.forget(client.portal_store());
+        if session.told_status() == TransactionStatus::Idle {
+            client.portal_store().clear_portals();
+        }
         match ran? {
             Ran::Copies => client.set_state(State::CopyInProgress(false)),
             Ran::Done => {

@@ -22,6 +22,8 @@ pub(super) struct TransactionState {
 pub(super) enum Admitted {
     /// It runs.
     Runs,
+    /// It ends a transaction that nobody began, which is a warning.
+    EndsNone,
     /// It is ROLLBACK that runs, in the place of COMMIT.
     RollsBack,
     /// It is BEGIN in a transaction that was begun already, which is the client's from now on.
@@ -49,6 +51,7 @@ impl Session {
                     self.change_transaction(|state| state.is_implicit = false);
                     Ok(Admitted::Adopts)
                 }
+                StatementKind::Commit | StatementKind::Rollback => Ok(Admitted::EndsNone),
                 StatementKind::Savepoint | StatementKind::RollbackTo => {
                     Err(error("25P01", "savepoints are for transactions that BEGIN has begun"))
                 }

@@ -1,7 +1,7 @@
 //! A server of the test's own, and clients of it.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -47,10 +47,6 @@ impl Served {
 
     pub(crate) fn port(&self) -> u16 {
         self.port
-    }
-
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
     }
 
     /// A client that may do everything.

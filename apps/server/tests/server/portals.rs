@@ -71,8 +71,10 @@ fn every_statement_is_described() {
     for (sql, expected) in cases {
         let messages =
             [parse("", sql), describe(b'S', ""), bind("", "", &[]), describe(b'P', ""), execute("", 0), sync()];
-        let found = wire.ask(&messages);
-        let found = found.replace("D D", "D");
+        let mut found = wire.ask(&messages);
+        while found.contains("D D") {
+            found = found.replace("D D", "D");
+        }
         assert_eq!(found, expected, "{sql}");
     }
 }

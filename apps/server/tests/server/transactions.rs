@@ -56,7 +56,7 @@ fn a_failed_transaction_takes_its_end_alone() {
             ("begin", vec![query("BEGIN")], "C[BEGIN] ZT"),
             ("insert", vec![query("INSERT INTO t VALUES (1)")], "C[INSERT 0 1] ZT"),
             ("savepoint", vec![query("SAVEPOINT s")], "C[SAVEPOINT] ZT"),
-            ("fails", vec![query("SELECT 1 / 0")], "E22012 ZE"),
+            ("fails", vec![query("SELECT 1 / 0")], "T E22012 ZE"),
             ("refused", vec![query("SELECT 1")], "E25P02 ZE"),
             ("refused to be parsed", vec![parse("", "SELECT 1"), sync()], "E25P02 ZE"),
             ("back to", vec![query("ROLLBACK TO s")], "C[ROLLBACK] ZT"),
