@@ -93,7 +93,7 @@ const RULES: &[Rules] = &[
             "lab",
         ],
         upward: 3,
-        circles: 98,
+        circles: 96,
     },
     Rules { folder: "crates/lab/src/", layers: &[], upward: 0, circles: 27 },
 ];

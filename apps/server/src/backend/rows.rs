@@ -6,7 +6,7 @@ use arrow::datatypes::Schema;
 use bytes::BytesMut;
 use futures::{SinkExt, Stream, StreamExt};
 use gingham::QueryResult;
-use gingham::wire::{EncodedRows, RowEncoder, WireFormat, field_type};
+use gingham::wire::{RowEncoder, WireFormat, WireRows, field_type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage as Answer;
 use pgwire::messages::data::{DataRow, FieldDescription, NoData, RowDescription};
@@ -34,7 +34,7 @@ pub(super) struct Rows {
     result: QueryResult,
     encoder: RowEncoder,
     columns: i16,
-    batch: Option<EncodedRows>,
+    batch: Option<WireRows>,
     next: usize,
     buffer: BytesMut,
 }

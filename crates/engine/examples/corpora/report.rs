@@ -85,7 +85,7 @@ impl Report {
         for (number, text) in defects {
             let Some(record) = records.get(*number) else { continue };
             let place = format!("{name}:{}", record.line);
-            let line: String = text.replace('\n', " ").chars().take(160).collect();
+            let line: String = without_folder(text).replace('\n', " ").chars().take(160).collect();
             if !self.defects.contains_key(&line) {
                 println!("defect: {place}: {text}\n{}", record.sql);
             }
@@ -219,6 +219,15 @@ fn listed(page: &mut String, head: &str, mut kinds: Vec<(&str, &Kind)>) {
         let _ = writeln!(page, "| {} | {} | {example} |", kind.count, cell(text));
     }
     page.push('\n');
+}
+
+/// The text of a panic without the folder in which cargo keeps the sources of others, which differs from machine to machine.
+fn without_folder(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("panicked at ") else { return text.to_owned() };
+    match rest.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/')) {
+        Some((_, rest)) => format!("{before}panicked at {rest}"),
+        None => text.to_owned(),
+    }
 }
 
 /// Text that fits into a cell of a table.

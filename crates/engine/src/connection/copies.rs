@@ -4,7 +4,7 @@ use crate::connection::copy_in::PIECE_BYTES;
 use crate::connection::launch::{self, Caller};
 use crate::connection::{Connection, CopyIn, CopyOut};
 use crate::session::wait;
-use crate::sql::copy::{CopyFrom, CopyOut as CopyOutStatement, CopyPlace, to_file};
+use crate::sql::copy::{CopyFrom, CopyPlace, CopyToStream, to_file};
 use crate::sql::copy_feed::CopyFeed;
 use crate::sql::copy_options::CopyOption;
 use crate::statements::transfer::streams::options::{Direction, StreamOptions, is_whole, named_format};
@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    async fn begin_copy_out(&self, mut copy: CopyOutStatement, sql: &str, handle: &StatementHandle) -> Result<CopyOut> {
+    async fn begin_copy_out(&self, mut copy: CopyToStream, sql: &str, handle: &StatementHandle) -> Result<CopyOut> {
         let options = StreamOptions::of(&copy.options, Direction::To)?;
         copy.is_taken = true;
         let caller = Caller::goes_on_by(self.tables(), handle)?.of_text(&Arc::from(sql));
@@ -148,11 +148,11 @@ impl Connection {
     }
 
     /// Writes the records in a format that is written as a whole.
-    fn by_file_out(&self, copy: CopyOutStatement, to: &mut dyn Write, handle: &StatementHandle) -> Result<u64> {
+    fn by_file_out(&self, copy: CopyToStream, to: &mut dyn Write, handle: &StatementHandle) -> Result<u64> {
         let folder = temporary()?;
         // The ending says that it is a file, not a folder of files.
         let file = folder.path().join("STDOUT.rows");
-        let CopyOutStatement { source, columns, options, .. } = copy;
+        let CopyToStream { source, columns, options, .. } = copy;
         let statement = to_file(source, &columns, file.display().to_string(), Vec::new(), options)?;
         let records = self.run_copy(statement, folder.path(), handle)?;
         let written = File::open(&file).and_then(|mut from| std::io::copy(&mut from, to));
@@ -187,7 +187,7 @@ fn copy_from(sql: &str, method: &str) -> Result<CopyFrom> {
     }
 }
 
-fn copy_to(sql: &str, method: &str) -> Result<CopyOutStatement> {
+fn copy_to(sql: &str, method: &str) -> Result<CopyToStream> {
     match parse_single(sql)? {
         Statement::CopyOut(copy) => Ok(*copy),
         _ => Err(other(method, "COPY … TO STDOUT")),

@@ -1,7 +1,7 @@
 //! A COPY from a stream of the program, piece by piece.
 
 use crate::session::Started;
-use crate::sql::copy_feed::{CopyHead, CopyPiece};
+use crate::sql::copy_feed::{CopyHead, FedPiece};
 use crate::{Error, Result};
 use bytes::{Bytes, BytesMut};
 use gingham_storage::SqlState;
@@ -35,13 +35,13 @@ pub struct CopyIn {
     head: CopyHead,
     /// What was sent, and not sent on yet.
     pending: BytesMut,
-    pieces: mpsc::Sender<CopyPiece>,
+    pieces: mpsc::Sender<FedPiece>,
     /// The statement; taken when it has ended.
     started: Option<Started>,
 }
 
 impl CopyIn {
-    pub(super) fn new(head: CopyHead, pieces: mpsc::Sender<CopyPiece>, started: Started) -> Self {
+    pub(super) fn new(head: CopyHead, pieces: mpsc::Sender<FedPiece>, started: Started) -> Self {
         Self { head, pending: BytesMut::new(), pieces, started: Some(started) }
     }
 
@@ -103,13 +103,13 @@ impl CopyIn {
             // What is long goes on without being copied.
             while bytes.len() >= PIECE_BYTES {
                 let piece = bytes.split_to(PIECE_BYTES);
-                self.send_on(CopyPiece::Bytes(piece)).await?;
+                self.send_on(FedPiece::Bytes(piece)).await?;
             }
         }
         self.pending.extend_from_slice(&bytes);
         while self.pending.len() >= PIECE_BYTES {
             let piece = self.pending.split_to(PIECE_BYTES).freeze();
-            self.send_on(CopyPiece::Bytes(piece)).await?;
+            self.send_on(FedPiece::Bytes(piece)).await?;
         }
         if self.pieces.is_closed() { Err(self.failure().await) } else { Ok(()) }
     }
@@ -133,7 +133,7 @@ impl CopyIn {
     /// ```
     pub async fn finish(mut self) -> Result<u64> {
         self.flush().await?;
-        self.send_on(CopyPiece::Finish).await?;
+        self.send_on(FedPiece::Finish).await?;
         match self.started.take() {
             Some(started) => Ok(started.result().await?.rows_affected().unwrap_or(0)),
             None => Err(already_failed()),
@@ -155,7 +155,7 @@ impl CopyIn {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn fail(mut self, reason: &str) -> Error {
-        match self.send_on(CopyPiece::Fail(reason.to_owned())).await {
+        match self.send_on(FedPiece::Fail(reason.to_owned())).await {
             Ok(()) => self.failure().await,
             Err(error) => error,
         }
@@ -186,10 +186,10 @@ impl CopyIn {
             return Ok(());
         }
         let piece = self.pending.split().freeze();
-        self.send_on(CopyPiece::Bytes(piece)).await
+        self.send_on(FedPiece::Bytes(piece)).await
     }
 
-    async fn send_on(&mut self, piece: CopyPiece) -> Result<()> {
+    async fn send_on(&mut self, piece: FedPiece) -> Result<()> {
         match self.pieces.send(piece).await {
             Ok(()) => Ok(()),
             Err(_) => Err(self.failure().await),

@@ -31,7 +31,7 @@ pub(crate) struct CopyFrom {
 
 /// COPY … TO STDOUT.
 #[derive(Debug, Clone)]
-pub(crate) struct CopyOut {
+pub(crate) struct CopyToStream {
     /// What is written.
     pub(crate) source: CopyToSource,
     /// The columns of a table that are, in order; empty for all.
@@ -131,7 +131,7 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
                 Err(Error::Unsupported("COPY TO STDOUT with PARTITIONED BY is not supported".into()))
             }
             CopyPlace::Stream => {
-                let copy = CopyOut { source, columns, options, is_taken: false };
+                let copy = CopyToStream { source, columns, options, is_taken: false };
                 Ok(Statement::CopyOut(Box::new(copy)))
             }
         },

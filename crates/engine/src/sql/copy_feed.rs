@@ -9,7 +9,7 @@ const WAITING_PIECES: usize = 2;
 
 /// What the statement is sent.
 #[derive(Debug)]
-pub(crate) enum CopyPiece {
+pub(crate) enum FedPiece {
     /// Bytes, which may begin and end anywhere.
     Bytes(Bytes),
     /// All bytes were sent. Without it the records are dropped.
@@ -31,7 +31,7 @@ pub(crate) struct CopyHead {
 #[derive(Debug)]
 pub(crate) struct CopyEnds {
     /// The pieces.
-    pub(crate) pieces: mpsc::Receiver<CopyPiece>,
+    pub(crate) pieces: mpsc::Receiver<FedPiece>,
     /// Takes what the program is told, once.
     pub(crate) head: oneshot::Sender<CopyHead>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct CopyFeed {
 
 impl CopyFeed {
     /// A feed, and the program's ends of its channels.
-    pub(crate) fn new() -> (Self, mpsc::Sender<CopyPiece>, oneshot::Receiver<CopyHead>) {
+    pub(crate) fn new() -> (Self, mpsc::Sender<FedPiece>, oneshot::Receiver<CopyHead>) {
         let (sender, pieces) = mpsc::channel(WAITING_PIECES);
         let (head, told) = oneshot::channel();
         (Self { ends: Arc::new(Mutex::new(Some(CopyEnds { pieces, head }))) }, sender, told)

@@ -5,7 +5,7 @@ use crate::sql::alter_design;
 use crate::sql::alter_design::AlterDesign;
 use crate::sql::alter_table;
 use crate::sql::copy;
-use crate::sql::copy::{CopyFrom, CopyOut, CopyPlace};
+use crate::sql::copy::{CopyFrom, CopyPlace, CopyToStream};
 use crate::sql::define;
 use crate::sql::define::Define;
 use crate::sql::dialect::Gingham;
@@ -47,7 +47,7 @@ pub(crate) enum Statement {
     /// COPY t FROM 'file'.
     CopyFrom(Box<CopyFrom>),
     /// COPY … TO STDOUT.
-    CopyOut(Box<CopyOut>),
+    CopyOut(Box<CopyToStream>),
     /// EXPLAIN in a format of Gingham's.
     Explain(Box<Explain>),
     /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).

@@ -1,9 +1,11 @@
-//! Columns as bytes: each in the one form that a few kinds of types share.
+//! Columns as bytes: each in the one form that a few kinds of types share. An array is written as PostgreSQL's `array_send` does: how many
+//! dimensions there are, whether there is a NULL, the type of the elements, the length of each dimension and where it begins, and the elements.
 
-use crate::wire::arrays;
 use crate::wire::column_type::{INT2VECTOR, OIDVECTOR};
+use crate::wire::column_type::{has_records, wire_type};
+use crate::wire::epoch::{EPOCH_DAYS, EPOCH_MICROSECONDS};
+use crate::wire::numeric;
 use crate::wire::texts::texts;
-use crate::wire::{EPOCH_DAYS, EPOCH_MICROSECONDS, column_type, numeric, wire_type};
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array,
     Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, StringViewArray, Time64MicrosecondArray,
@@ -48,7 +50,7 @@ impl BinaryColumn {
     /// The column of these values. Those that PostgreSQL has no type for are texts.
     pub(super) fn of(values: &ArrayRef) -> Result<Self> {
         let data_type = values.data_type();
-        if column_type::has_records(data_type) {
+        if has_records(data_type) {
             return Ok(Self::Text(texts(values)?));
         }
         let to = |data_type: &DataType| Ok::<_, DataFusionError>(cast(values, data_type)?);
@@ -148,7 +150,7 @@ impl BinaryColumn {
                     Ok(())
                 })?;
             }
-            Self::Array(own) => measured(to, |to| arrays::put(own, row, to))?,
+            Self::Array(own) => measured(to, |to| put_array(own, row, to))?,
         }
         Ok(())
     }
@@ -232,4 +234,67 @@ fn microseconds(values: &ArrayRef, unit: TimeUnit) -> Result<TimestampMicrosecon
         },
     };
     counts.as_primitive::<Int64Type>().try_unary(own)
+}
+
+/// Writes the array of a row.
+fn put_array(arrays: &BinaryList, row: usize, to: &mut BytesMut) -> Result<()> {
+    let start = to.len();
+    let lengths = dimensions(arrays, row)?;
+    if lengths.contains(&0) {
+        to.put_i32(0);
+        to.put_i32(0);
+        to.put_u32(arrays.element_oid);
+        return Ok(());
+    }
+    to.put_i32(lengths.len() as i32);
+    to.put_i32(0);
+    to.put_u32(arrays.element_oid);
+    for length in lengths {
+        to.put_i32(length as i32);
+        to.put_i32(arrays.first);
+    }
+    if put_elements(arrays, row, to)? {
+        to[start + 4..start + 8].copy_from_slice(&1_i32.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// The length of each dimension. Arrays within an array have one length in PostgreSQL.
+fn dimensions(arrays: &BinaryList, row: usize) -> Result<Vec<usize>> {
+    let (offsets, length) = (arrays.lists.value_offsets(), arrays.lists.value_length(row) as usize);
+    let mut lengths = vec![length];
+    let BinaryColumn::Array(inner) = arrays.elements.as_ref() else { return Ok(lengths) };
+    let first = offsets[row] as usize;
+    let mut within: Option<Vec<usize>> = None;
+    for place in first..first + length {
+        let own = if inner.lists.is_null(place) { None } else { Some(dimensions(inner, place)?) };
+        match (own, &within) {
+            (Some(own), None) => within = Some(own),
+            (Some(own), Some(known)) if own == *known => {}
+            _ => {
+                return crate::error::invalid!(
+                    ArraySubscriptError,
+                    "an array has arrays of different lengths within, or NULLs among them, for which PostgreSQL's protocol has no form"
+                );
+            }
+        }
+    }
+    lengths.extend(within.unwrap_or_default());
+    Ok(lengths)
+}
+
+/// Writes the elements of an array; whether one of them is NULL.
+fn put_elements(arrays: &BinaryList, row: usize, to: &mut BytesMut) -> Result<bool> {
+    let (first, length) = (arrays.lists.value_offsets()[row] as usize, arrays.lists.value_length(row) as usize);
+    let mut has_null = false;
+    for place in first..first + length {
+        match arrays.elements.as_ref() {
+            BinaryColumn::Array(inner) => has_null |= put_elements(inner, place, to)?,
+            own => {
+                has_null |= own.is_null(place);
+                own.put(place, to)?;
+            }
+        }
+    }
+    Ok(has_null)
 }

@@ -1,6 +1,7 @@
 //! Columns from the bytes of their values, as COPY reads tuples: the types of a table's columns, and no others.
 
-use crate::wire::{EPOCH_DAYS, EPOCH_MICROSECONDS, numeric};
+use crate::wire::epoch::{EPOCH_DAYS, EPOCH_MICROSECONDS};
+use crate::wire::numeric;
 use arrow::array::{
     ArrayRef, BinaryViewBuilder, BooleanBuilder, Decimal128Builder, PrimitiveBuilder, StringViewBuilder,
 };

@@ -2,8 +2,9 @@
 
 use crate::casts::{Failing, convert};
 use crate::postgres::type_of_oid;
+use crate::wire::epoch::{EPOCH_DAYS, EPOCH_MICROSECONDS};
+use crate::wire::format::WireFormat;
 use crate::wire::numeric;
-use crate::wire::{EPOCH_DAYS, EPOCH_MICROSECONDS, WireFormat};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};

@@ -1,9 +1,9 @@
 //! Batches as rows of bytes.
 
 use crate::Result;
-use crate::wire::WireFormat;
 use crate::wire::binary::{BinaryColumn, sized};
 use crate::wire::column_type::{INT2VECTOR, OIDVECTOR, told};
+use crate::wire::format::WireFormat;
 use crate::wire::texts::{texts, vectors};
 use arrow::array::{Array, RecordBatch, StringViewArray};
 use bytes::{BufMut, BytesMut};
@@ -40,40 +40,67 @@ impl RowEncoder {
     /// # Errors
     ///
     /// A value has no text, or there is no memory for the texts.
-    pub fn encode(&self, batch: &RecordBatch) -> Result<EncodedRows> {
+    ///
+    /// ```
+    /// use gingham::wire::{RowEncoder, WireFormat};
+    ///
+    /// let batches = gingham::Database::in_memory()?.connect().query("SELECT 7 AS n")?.collect_batches()?;
+    /// let rows = RowEncoder::new(vec![WireFormat::Text]).encode(&batches[0])?;
+    /// assert_eq!(rows.rows(), 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn encode(&self, batch: &RecordBatch) -> Result<WireRows> {
         let schema = batch.schema();
         let columns = batch.columns().iter().zip(schema.fields()).enumerate().map(|(place, (values, field))| {
             match (self.formats.get(place).copied().unwrap_or_default(), told(field)) {
-                (WireFormat::Text, Some(INT2VECTOR | OIDVECTOR)) => Ok(Column::Text(vectors(values))),
-                (WireFormat::Text, _) => texts(values).map(Column::Text),
-                (WireFormat::Binary, Some(oid)) => BinaryColumn::told(values, oid).map(Column::Binary),
-                (WireFormat::Binary, None) => BinaryColumn::of(values).map(Column::Binary),
+                (WireFormat::Text, Some(INT2VECTOR | OIDVECTOR)) => Ok(WireColumn::Text(vectors(values))),
+                (WireFormat::Text, _) => texts(values).map(WireColumn::Text),
+                (WireFormat::Binary, Some(oid)) => BinaryColumn::told(values, oid).map(WireColumn::Binary),
+                (WireFormat::Binary, None) => BinaryColumn::of(values).map(WireColumn::Binary),
             }
         });
-        Ok(EncodedRows { columns: columns.collect::<datafusion::error::Result<_>>()?, rows: batch.num_rows() })
+        Ok(WireRows { columns: columns.collect::<datafusion::error::Result<_>>()?, rows: batch.num_rows() })
     }
 }
 
-enum Column {
+enum WireColumn {
     Text(StringViewArray),
     Binary(BinaryColumn),
 }
 
 /// The rows of a batch, to be written one by one.
-pub struct EncodedRows {
-    columns: Vec<Column>,
+///
+/// ```
+/// use gingham::wire::{RowEncoder, WireFormat};
+///
+/// let batches = gingham::Database::in_memory()?.connect().query("SELECT 7 AS n")?.collect_batches()?;
+/// let rows = RowEncoder::new(vec![WireFormat::Text]).encode(&batches[0])?;
+/// assert_eq!(rows.rows(), 1);
+/// # Ok::<(), gingham::Error>(())
+/// ```
+pub struct WireRows {
+    columns: Vec<WireColumn>,
     rows: usize,
 }
 
-impl std::fmt::Debug for EncodedRows {
+impl std::fmt::Debug for WireRows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let columns = self.columns.len();
-        f.debug_struct("EncodedRows").field("columns", &columns).field("rows", &self.rows).finish()
+        f.debug_struct("WireRows").field("columns", &columns).field("rows", &self.rows).finish()
     }
 }
 
-impl EncodedRows {
+impl WireRows {
     /// How many rows there are.
+    ///
+    /// ```
+    /// use gingham::wire::{RowEncoder, WireFormat};
+    ///
+    /// let batches = gingham::Database::in_memory()?.connect().query("SELECT 7 AS n")?.collect_batches()?;
+    /// let rows = RowEncoder::new(vec![WireFormat::Text]).encode(&batches[0])?;
+    /// assert_eq!(rows.rows(), batches[0].num_rows());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
@@ -85,12 +112,23 @@ impl EncodedRows {
     /// # Errors
     ///
     /// A value has no form in the protocol, such as an array whose arrays differ in length.
+    ///
+    /// ```
+    /// use gingham::wire::{RowEncoder, WireFormat};
+    ///
+    /// let batches = gingham::Database::in_memory()?.connect().query("SELECT 7 AS n")?.collect_batches()?;
+    /// let rows = RowEncoder::new(vec![WireFormat::Text]).encode(&batches[0])?;
+    /// let mut bytes = bytes::BytesMut::new();
+    /// rows.put(0, &mut bytes)?;
+    /// assert_eq!(bytes.as_ref(), b"\0\0\0\x017");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn put(&self, row: usize, to: &mut BytesMut) -> Result<()> {
         for column in &self.columns {
             match column {
-                Column::Text(texts) if texts.is_null(row) => to.put_i32(-1),
-                Column::Text(texts) => sized(to, texts.value(row).as_bytes()),
-                Column::Binary(column) => column.put(row, to)?,
+                WireColumn::Text(texts) if texts.is_null(row) => to.put_i32(-1),
+                WireColumn::Text(texts) => sized(to, texts.value(row).as_bytes()),
+                WireColumn::Binary(column) => column.put(row, to)?,
             }
         }
         Ok(())

@@ -254,7 +254,7 @@ const PREPARED: &str = "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(3), c INT C
     CREATE VIEW of_v AS SELECT a FROM v; PREPARE dated (DATE) AS SELECT $1";
 
 /// Codes of mistakes for which there is no statement in `MISTAKES`: tests below have files or folders for them, or calls of the API.
-const OTHERS: &[&str] = &["00000", "01000", "22021", "22P04", "55000", "58P02"];
+const OTHERS: &[&str] = &["00000", "01000", "22021", "22P03", "22P04", "55000", "58P02"];
 
 #[test]
 fn mistakes_have_their_codes() {
@@ -433,4 +433,13 @@ fn the_documentation_lists_all() {
     listed.sort_unstable();
     codes.sort_unstable();
     assert_eq!(listed, codes);
+}
+
+#[test]
+fn bytes_that_are_no_value_have_their_code() {
+    use gingham::wire::{WireFormat, parameter};
+    for (oid, bytes) in [(23, &b"\x01"[..]), (1007, b"\0\0\0\x01"), (1700, b"\0\x01\0\0\0\0\0\0")] {
+        let error = parameter(oid, WireFormat::Binary, Some(bytes)).unwrap_err();
+        assert_eq!(error.sqlstate(), "22P03", "{oid}");
+    }
 }

@@ -4,7 +4,7 @@
 use crate::casts::{Failing, convert};
 use crate::files::{iso_date, iso_timestamp};
 use crate::statements::dml::ingest::{MisfitValue, assign};
-use crate::statements::transfer::streams::fields::Fields;
+use crate::statements::transfer::streams::fields::RecordFields;
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, Decimal128Builder, PrimitiveBuilder, StringViewArray, StringViewBuilder};
 use arrow::datatypes::{
@@ -15,7 +15,11 @@ use gingham_storage::LogicalType;
 use std::sync::Arc;
 
 /// The values of a column of the records, or the first that is none of its type.
-pub(super) fn column(fields: &Fields, column: usize, target: &LogicalType) -> Result<Result<ArrayRef, MisfitValue>> {
+pub(super) fn column(
+    fields: &RecordFields,
+    column: usize,
+    target: &LogicalType,
+) -> Result<Result<ArrayRef, MisfitValue>> {
     if let Some(values) = usual(fields, column, target) {
         return Ok(Ok(values));
     }
@@ -41,7 +45,7 @@ pub(super) fn column(fields: &Fields, column: usize, target: &LogicalType) -> Re
     }))
 }
 
-fn texts(fields: &Fields, column: usize) -> StringViewArray {
+fn texts(fields: &RecordFields, column: usize) -> StringViewArray {
     let mut builder = StringViewBuilder::with_capacity(fields.rows);
     for field in fields.column(column) {
         // The fields were found to be text.
@@ -51,7 +55,7 @@ fn texts(fields: &Fields, column: usize) -> StringViewArray {
 }
 
 /// The values of a column all of which stand in the usual form of their type.
-fn usual(fields: &Fields, column: usize, target: &LogicalType) -> Option<ArrayRef> {
+fn usual(fields: &RecordFields, column: usize, target: &LogicalType) -> Option<ArrayRef> {
     let own = || fields.column(column);
     match target {
         LogicalType::Int(8) => integers::<Int8Type>(own(), fields.rows),

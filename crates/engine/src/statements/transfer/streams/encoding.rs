@@ -45,10 +45,10 @@ const GROWTH: usize = 3;
 
 /// The encoding of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StreamEncoding(Kind);
+pub(crate) struct StreamEncoding(EncodingKind);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EncodingKind {
     Utf8,
     /// Each byte is the character of its number.
     Latin1,
@@ -57,20 +57,20 @@ enum Kind {
 
 impl StreamEncoding {
     /// What there is without a word of it.
-    pub(super) const UTF8: Self = Self(Kind::Utf8);
+    pub(super) const UTF8: Self = Self(EncodingKind::Utf8);
 
     /// The encoding of that name.
     pub(super) fn named(name: &str) -> Result<Self> {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
         match plain.as_str() {
-            "utf8" | "unicode" | "sqlascii" => return Ok(Self(Kind::Utf8)),
-            "latin1" | "iso88591" => return Ok(Self(Kind::Latin1)),
+            "utf8" | "unicode" | "sqlascii" => return Ok(Self(EncodingKind::Utf8)),
+            "latin1" | "iso88591" => return Ok(Self(EncodingKind::Latin1)),
             _ => {}
         }
         let plain = plain.strip_prefix("windows").map(|rest| format!("win{rest}")).unwrap_or(plain);
         let found =
             NAMED.iter().find(|(own, _)| *own == plain).and_then(|(_, web)| Encoding::for_label(web.as_bytes()));
-        found.map(|found| Self(Kind::Named(found))).ok_or_else(|| {
+        found.map(|found| Self(EncodingKind::Named(found))).ok_or_else(|| {
             let names = NAMED.iter().map(|(own, _)| *own).collect::<Vec<_>>().join(", ");
             let text = format!("COPY: the encoding '{name}' is not known; there are utf8, latin1, {names}");
             Error::invalid(SqlState::InvalidParameterValue, text)
@@ -79,15 +79,18 @@ impl StreamEncoding {
 
     /// What makes UTF-8 of bytes that come piece by piece.
     pub(super) fn decoder(self) -> StreamDecoder {
-        let decoder =
-            if let Kind::Named(encoding) = self.0 { Some(encoding.new_decoder_without_bom_handling()) } else { None };
+        let decoder = if let EncodingKind::Named(encoding) = self.0 {
+            Some(encoding.new_decoder_without_bom_handling())
+        } else {
+            None
+        };
         StreamDecoder { encoding: self, decoder }
     }
 
     /// A text in the encoding. Errors on a character that it has not.
     pub(super) fn encoded(self, text: Vec<u8>) -> Result<Vec<u8>> {
-        let Kind::Named(encoding) = self.0 else {
-            return if self.0 == Kind::Utf8 { Ok(text) } else { as_latin1(&text) };
+        let EncodingKind::Named(encoding) = self.0 else {
+            return if self.0 == EncodingKind::Utf8 { Ok(text) } else { as_latin1(&text) };
         };
         let text = String::from_utf8(text).map_err(|error| Error::Internal(format!("a text of COPY: {error}")))?;
         let mut encoder = encoding.new_encoder();
@@ -121,7 +124,7 @@ impl StreamDecoder {
     pub(super) fn decode(&mut self, mut piece: &[u8], is_last: bool, text: &mut Vec<u8>) -> Result<(), Problem> {
         let Some(decoder) = &mut self.decoder else {
             match self.encoding.0 {
-                Kind::Latin1 => {
+                EncodingKind::Latin1 => {
                     let mut room = [0; 4];
                     let characters = piece.iter().map(|byte| char::from(*byte));
                     characters.for_each(|own| text.extend_from_slice(own.encode_utf8(&mut room).as_bytes()));

@@ -7,7 +7,7 @@ use memchr::memchr2;
 
 /// Where the text of a field lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FieldPlace {
     /// The field is NULL.
     Null,
     /// In the chunk.
@@ -19,12 +19,12 @@ enum Place {
 /// A field.
 #[derive(Debug, Clone, Copy)]
 struct Field {
-    place: Place,
+    place: FieldPlace,
     start: u32,
     end: u32,
 }
 
-const NULL: Field = Field { place: Place::Null, start: 0, end: 0 };
+const NULL: Field = Field { place: FieldPlace::Null, start: 0, end: 0 };
 
 /// What is wrong with the record behind those that were split.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) struct BadRecord {
 
 /// The fields of records, each with as many.
 #[derive(Debug)]
-pub(super) struct Fields {
+pub(super) struct RecordFields {
     bytes: Vec<u8>,
     built: Vec<u8>,
     fields: Vec<Field>,
@@ -45,7 +45,7 @@ pub(super) struct Fields {
     pub(super) rows: usize,
 }
 
-impl Fields {
+impl RecordFields {
     /// No fields yet, of `width` a record, with room for `capacity`, that lie in `bytes`.
     pub(super) fn new(bytes: Vec<u8>, width: usize, capacity: usize) -> Self {
         Self { bytes, built: Vec::new(), fields: Vec::with_capacity(capacity), width, rows: 0 }
@@ -59,7 +59,7 @@ impl Fields {
     /// Adds the field between two places of the bytes, or NULL.
     pub(super) fn push(&mut self, place: Option<(usize, usize)>) {
         self.fields.push(match place {
-            Some((start, end)) => Field { place: Place::Chunk, start: start as u32, end: end as u32 },
+            Some((start, end)) => Field { place: FieldPlace::Chunk, start: start as u32, end: end as u32 },
             None => NULL,
         });
     }
@@ -75,9 +75,9 @@ impl Fields {
         own.take(self.rows).map(|field| {
             let (start, end) = (field.start as usize, field.end as usize);
             match field.place {
-                Place::Null => None,
-                Place::Chunk => Some(&self.bytes[start..end]),
-                Place::Built => Some(&self.built[start..end]),
+                FieldPlace::Null => None,
+                FieldPlace::Chunk => Some(&self.bytes[start..end]),
+                FieldPlace::Built => Some(&self.built[start..end]),
             }
         })
     }
@@ -105,10 +105,10 @@ impl Splitter {
     }
 
     /// The fields of a chunk's records, up to the first with something wrong.
-    pub(super) fn split(&self, chunk: Chunk) -> (Fields, Option<BadRecord>) {
+    pub(super) fn split(&self, chunk: Chunk) -> (RecordFields, Option<BadRecord>) {
         let Chunk { bytes, records } = chunk;
         let width = self.names.len();
-        let mut all = Fields::new(bytes, width, records.len() * width);
+        let mut all = RecordFields::new(bytes, width, records.len() * width);
         let broken = records.last().and_then(|last| not_utf8(&all.bytes[..last.end]));
         for record in &records {
             if let Some((place, problem)) = &broken
@@ -130,7 +130,7 @@ impl Splitter {
 
     /// The fields of one record alone; `None` is NULL.
     pub(super) fn header(&self, bytes: &[u8]) -> Result<Vec<Option<Vec<u8>>>, Problem> {
-        let mut all = Fields::new(bytes.to_vec(), self.names.len(), self.names.len());
+        let mut all = RecordFields::new(bytes.to_vec(), self.names.len(), self.names.len());
         if let Some((_, problem)) = not_utf8(bytes) {
             return Err(problem);
         }
@@ -140,7 +140,7 @@ impl Splitter {
         Ok(fields.collect())
     }
 
-    fn record(&self, record: RecordLine, all: &mut Fields) -> Result<(), BadRecord> {
+    fn record(&self, record: RecordLine, all: &mut RecordFields) -> Result<(), BadRecord> {
         let (before, width) = (all.fields.len(), self.names.len());
         let whole = |problem| BadRecord { problem, is_partial: false };
         if width == 0 {
@@ -163,22 +163,22 @@ impl Splitter {
     }
 
     /// Makes NULL a text, and a text NULL, in the columns of which that is asked.
-    fn force(&self, first: usize, all: &mut Fields) {
+    fn force(&self, first: usize, all: &mut RecordFields) {
         for (column, at) in (first..all.fields.len()).enumerate() {
             let field = all.fields[at];
             let (start, end) = (field.start as usize, field.end as usize);
             let null = self.options.null.as_bytes();
             all.fields[at].place = match field.place {
                 // What stood for it is its text.
-                Place::Null if self.force_not_null[column] => Place::Chunk,
-                Place::Chunk if self.force_null[column] && all.bytes[start..end] == *null => Place::Null,
-                Place::Built if self.force_null[column] && all.built[start..end] == *null => Place::Null,
+                FieldPlace::Null if self.force_not_null[column] => FieldPlace::Chunk,
+                FieldPlace::Chunk if self.force_null[column] && all.bytes[start..end] == *null => FieldPlace::Null,
+                FieldPlace::Built if self.force_null[column] && all.built[start..end] == *null => FieldPlace::Null,
                 other => other,
             };
         }
     }
 
-    fn fields(&self, record: RecordLine, all: &mut Fields) -> Result<(), Problem> {
+    fn fields(&self, record: RecordLine, all: &mut RecordFields) -> Result<(), Problem> {
         let mut at = record.start;
         loop {
             let end = match self.options.format {
@@ -198,14 +198,14 @@ impl Splitter {
     }
 
     /// Adds a field that is as it stands there.
-    fn plain(&self, start: usize, end: usize, all: &mut Fields) {
+    fn plain(&self, start: usize, end: usize, all: &mut RecordFields) {
         let is_null = all.bytes[start..end] == *self.options.null.as_bytes();
-        let place = if is_null { Place::Null } else { Place::Chunk };
+        let place = if is_null { FieldPlace::Null } else { FieldPlace::Chunk };
         all.fields.push(Field { place, start: start as u32, end: end as u32 });
     }
 
     /// Adds the field of a line of text that begins at `start`; gives where it ends.
-    fn text_field(&self, start: usize, line_end: usize, all: &mut Fields) -> Result<usize, Problem> {
+    fn text_field(&self, start: usize, line_end: usize, all: &mut RecordFields) -> Result<usize, Problem> {
         let delimiter = self.options.delimiter;
         let place = memchr2(delimiter, b'\\', &all.bytes[start..line_end]).map(|place| start + place);
         match place {
@@ -219,8 +219,14 @@ impl Splitter {
     }
 
     /// As [`Self::text_field`], for one whose first backslash is at `escape`.
-    fn escaped_field(&self, start: usize, escape: usize, line_end: usize, all: &mut Fields) -> Result<usize, Problem> {
-        let Fields { bytes, built, fields, .. } = all;
+    fn escaped_field(
+        &self,
+        start: usize,
+        escape: usize,
+        line_end: usize,
+        all: &mut RecordFields,
+    ) -> Result<usize, Problem> {
+        let RecordFields { bytes, built, fields, .. } = all;
         let (first, mut at) = (built.len(), escape);
         built.extend_from_slice(&bytes[start..escape]);
         let mut is_checked = false;
@@ -242,18 +248,18 @@ impl Splitter {
         }
         if bytes[start..at] == *self.options.null.as_bytes() {
             built.truncate(first);
-            fields.push(Field { place: Place::Null, start: start as u32, end: at as u32 });
+            fields.push(Field { place: FieldPlace::Null, start: start as u32, end: at as u32 });
             return Ok(at);
         }
         if is_checked && let Some((_, problem)) = not_utf8(&built[first..]) {
             return Err(problem);
         }
-        fields.push(Field { place: Place::Built, start: first as u32, end: built.len() as u32 });
+        fields.push(Field { place: FieldPlace::Built, start: first as u32, end: built.len() as u32 });
         Ok(at)
     }
 
     /// Adds the field of a line of CSV that begins at `start`; gives where it ends.
-    fn csv_field(&self, start: usize, line_end: usize, all: &mut Fields) -> Result<usize, Problem> {
+    fn csv_field(&self, start: usize, line_end: usize, all: &mut RecordFields) -> Result<usize, Problem> {
         let (delimiter, quote, escape) = (self.options.delimiter, self.options.quote, self.options.escape);
         let place = memchr2(delimiter, quote, &all.bytes[start..line_end]).map(|place| start + place);
         let Some(first_quote) = place.filter(|place| all.bytes[*place] == quote) else {
@@ -267,11 +273,11 @@ impl Splitter {
             if let Some(close) = close.filter(|close| all.bytes[*close] == quote)
                 && (close + 1 == line_end || all.bytes[close + 1] == delimiter)
             {
-                all.fields.push(Field { place: Place::Chunk, start: start as u32 + 1, end: close as u32 });
+                all.fields.push(Field { place: FieldPlace::Chunk, start: start as u32 + 1, end: close as u32 });
                 return Ok(close + 1);
             }
         }
-        let Fields { bytes, built, fields, .. } = all;
+        let RecordFields { bytes, built, fields, .. } = all;
         let (first, mut at, mut in_quote) = (built.len(), first_quote, false);
         built.extend_from_slice(&bytes[start..first_quote]);
         while at < line_end && (in_quote || bytes[at] != delimiter) {
@@ -294,7 +300,7 @@ impl Splitter {
         if in_quote {
             return Err(bad("unterminated CSV quoted field"));
         }
-        fields.push(Field { place: Place::Built, start: first as u32, end: built.len() as u32 });
+        fields.push(Field { place: FieldPlace::Built, start: first as u32, end: built.len() as u32 });
         Ok(at)
     }
 }

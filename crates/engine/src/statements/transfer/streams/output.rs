@@ -1,7 +1,7 @@
 //! The rows of COPY … TO STDOUT, for whoever writes them as the statement's options say.
 
 use crate::session::{Outcome, Severity, StatementContext};
-use crate::sql::copy::{CopyOut, columns_of};
+use crate::sql::copy::{CopyToStream, columns_of};
 use crate::sql::ignored::writes;
 use crate::sql::parse::all_of;
 use crate::statements::dml::{generated, parts};
@@ -19,7 +19,7 @@ use gingham_storage::{Generation, SqlState};
 /// Gives the rows.
 pub(crate) async fn rows(
     context: &StatementContext,
-    copy: CopyOut,
+    copy: CopyToStream,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     if StreamOptions::of(&copy.options, Direction::To)?.freeze {

@@ -37,18 +37,51 @@ impl CopyPiece {
     }
 
     /// The number of its records; 0 of what stands before or behind them.
+    ///
+    /// ```
+    /// use futures::{TryStreamExt, executor::block_on};
+    /// use gingham::{CopyPiece, Database, StatementHandle};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &StatementHandle::new());
+    /// let pieces: Vec<CopyPiece> = block_on(async { copy.await?.try_collect().await })?;
+    /// assert_eq!(pieces[0].count(), 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     #[must_use]
     pub fn count(&self) -> usize {
         self.ends.len()
     }
 
     /// Its records one by one. What is no record has none.
+    ///
+    /// ```
+    /// use futures::{TryStreamExt, executor::block_on};
+    /// use gingham::{CopyPiece, Database, StatementHandle};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &StatementHandle::new());
+    /// let pieces: Vec<CopyPiece> = block_on(async { copy.await?.try_collect().await })?;
+    /// assert_eq!(pieces[0].records().next().as_deref(), Some(&b"1\t2\n"[..]));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn records(&self) -> impl Iterator<Item = Bytes> + '_ {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| self.bytes.slice(start..*end))
     }
 
     /// Its bytes.
+    ///
+    /// ```
+    /// use futures::{TryStreamExt, executor::block_on};
+    /// use gingham::{CopyPiece, Database, StatementHandle};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &StatementHandle::new());
+    /// let pieces: Vec<CopyPiece> = block_on(async { copy.await?.try_collect().await })?;
+    /// assert_eq!(pieces[0].clone().into_bytes(), "1\t2\n");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         self.bytes

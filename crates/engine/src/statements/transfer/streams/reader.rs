@@ -1,11 +1,11 @@
 //! Pieces of a stream to batches. One place cuts them into records, and several at a time make columns of these.
 
-use crate::sql::copy_feed::CopyPiece;
+use crate::sql::copy_feed::FedPiece;
 use crate::statements::dml::ingest::{ConvertError, Ingest, MisfitValue};
 use crate::statements::transfer::streams::columns::column;
 use crate::statements::transfer::streams::cut::{Chunk, Cutter, LineProblem, bad};
 use crate::statements::transfer::streams::encoding::StreamDecoder;
-use crate::statements::transfer::streams::fields::{BadRecord, Fields, Splitter};
+use crate::statements::transfer::streams::fields::{BadRecord, RecordFields, Splitter};
 use crate::statements::transfer::streams::options::{HeaderLine, StreamFormat, StreamOptions};
 use crate::statements::transfer::streams::tuples::{self, TupleCutter};
 use crate::{Error, Result};
@@ -72,12 +72,12 @@ impl PieceReader {
     }
 
     /// The next records; `None` at the end of them.
-    pub(super) async fn next(&mut self, pieces: &mut Receiver<CopyPiece>) -> Result<Option<CutRecords>> {
+    pub(super) async fn next(&mut self, pieces: &mut Receiver<FedPiece>) -> Result<Option<CutRecords>> {
         while !self.is_finished {
             let (piece, is_last) = match pieces.recv().await {
-                Some(CopyPiece::Bytes(piece)) => (piece, false),
-                Some(CopyPiece::Finish) => (bytes::Bytes::new(), true),
-                Some(CopyPiece::Fail(reason)) => {
+                Some(FedPiece::Bytes(piece)) => (piece, false),
+                Some(FedPiece::Finish) => (bytes::Bytes::new(), true),
+                Some(FedPiece::Fail(reason)) => {
                     let text = format!("COPY from stdin failed: {reason}");
                     return Err(Error::invalid(SqlState::QueryCanceled, text));
                 }
@@ -193,7 +193,7 @@ impl RecordReader {
     }
 
     /// The columns of the first records, which are right.
-    fn before(&self, fields: Fields, rows: usize) -> Result<Vec<ArrayRef>> {
+    fn before(&self, fields: RecordFields, rows: usize) -> Result<Vec<ArrayRef>> {
         let own = fields.first(rows);
         let read =
             self.types.iter().enumerate().map(|(at, target)| {
@@ -210,7 +210,7 @@ impl RecordReader {
         Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
     }
 
-    fn column(&self, fields: &Fields, at: usize, target: &LogicalType) -> Result<Result<ArrayRef, MisfitValue>> {
+    fn column(&self, fields: &RecordFields, at: usize, target: &LogicalType) -> Result<Result<ArrayRef, MisfitValue>> {
         if self.is_binary { tuples::column(fields, at, target) } else { column(fields, at, target) }
     }
 

@@ -4,7 +4,7 @@
 use crate::Result;
 use crate::statements::dml::ingest::{MisfitValue, assign};
 use crate::statements::transfer::streams::cut::{Chunk, LineProblem, RECORD_BYTES, RecordLine, bad};
-use crate::statements::transfer::streams::fields::Fields;
+use crate::statements::transfer::streams::fields::RecordFields;
 use crate::wire::{column_of_bytes, form_of};
 use arrow::array::ArrayRef;
 use gingham_storage::{LogicalType, Problem, SqlState};
@@ -22,7 +22,7 @@ const WITH_OIDS: u32 = 1 << 16;
 
 /// Where the stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum TuplePlace {
     Head,
     Tuples,
     End,
@@ -33,13 +33,13 @@ enum At {
 pub(super) struct TupleCutter {
     width: usize,
     buffer: Vec<u8>,
-    at: At,
+    at: TuplePlace,
     /// The number of the next tuple, from 1.
     tuple: u64,
 }
 
 /// A part of a tuple.
-enum Part {
+enum TuplePart {
     /// It is whole, and ends there.
     Whole(usize),
     /// The mark of the end, which ends there.
@@ -54,7 +54,7 @@ type Wrong = (Option<usize>, Problem);
 impl TupleCutter {
     /// For tuples of so many fields.
     pub(super) fn new(width: usize) -> Self {
-        Self { width, buffer: Vec::new(), at: At::Head, tuple: 1 }
+        Self { width, buffer: Vec::new(), at: TuplePlace::Head, tuple: 1 }
     }
 
     /// Where the next bytes are to be added before [`TupleCutter::cut`].
@@ -70,9 +70,9 @@ impl TupleCutter {
     /// The tuples that are whole, and what is wrong behind them. `is_last` says that no more bytes come.
     pub(super) fn cut(&mut self, is_last: bool) -> (Chunk, Option<LineProblem>) {
         let mut start = 0;
-        if self.at == At::Head {
+        if self.at == TuplePlace::Head {
             match self.head(is_last) {
-                Ok(Some(end)) => (start, self.at) = (end, At::Tuples),
+                Ok(Some(end)) => (start, self.at) = (end, TuplePlace::Tuples),
                 Ok(None) => return (Chunk::default(), None),
                 Err(problem) => return (Chunk::default(), Some(LineProblem { line: 0, column: None, problem })),
             }
@@ -114,18 +114,18 @@ impl TupleCutter {
 
     fn tuples(&mut self, start: &mut usize, records: &mut Vec<RecordLine>, is_last: bool) -> Result<(), Wrong> {
         loop {
-            if self.at == At::End {
+            if self.at == TuplePlace::End {
                 let is_more = *start < self.buffer.len();
                 return if is_more { Err((None, bad("received copy data after EOF marker"))) } else { Ok(()) };
             }
             match self.part(*start)? {
-                Part::Whole(end) => {
+                TuplePart::Whole(end) => {
                     records.push(RecordLine { start: *start, end, line: self.tuple });
                     self.tuple += 1;
                     *start = end;
                 }
-                Part::End(end) => (*start, self.at) = (end, At::End),
-                Part::Open(field) => {
+                TuplePart::End(end) => (*start, self.at) = (end, TuplePlace::End),
+                TuplePart::Open(field) => {
                     return match field {
                         Some(_) if is_last => Err((field, bad("unexpected EOF in COPY data"))),
                         _ => Ok(()),
@@ -136,13 +136,13 @@ impl TupleCutter {
     }
 
     /// What begins at `start`.
-    fn part(&self, start: usize) -> Result<Part, Wrong> {
+    fn part(&self, start: usize) -> Result<TuplePart, Wrong> {
         let bytes = &self.buffer[start..];
         let Some(count) = bytes.first_chunk().map(|count| i16::from_be_bytes(*count)) else {
-            return Ok(Part::Open(None));
+            return Ok(TuplePart::Open(None));
         };
         if count == END {
-            return Ok(Part::End(start + 2));
+            return Ok(TuplePart::End(start + 2));
         }
         if usize::try_from(count) != Ok(self.width) {
             return Err((None, bad(format!("row field count is {count}, expected {}", self.width))));
@@ -150,7 +150,7 @@ impl TupleCutter {
         let mut at = 2;
         for field in 0..self.width {
             let Some(length) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
-                return Ok(Part::Open(Some(field)));
+                return Ok(TuplePart::Open(Some(field)));
             };
             at += 4;
             match i32::from_be_bytes(*length) {
@@ -165,16 +165,16 @@ impl TupleCutter {
                 }
             }
             if at > bytes.len() {
-                return Ok(Part::Open(Some(field)));
+                return Ok(TuplePart::Open(Some(field)));
             }
         }
-        Ok(Part::Whole(start + at))
+        Ok(TuplePart::Whole(start + at))
     }
 }
 
 /// The fields of tuples that were cut.
-pub(super) fn split(chunk: Chunk, width: usize) -> Fields {
-    let mut fields = Fields::new(chunk.bytes, width, chunk.records.len() * width);
+pub(super) fn split(chunk: Chunk, width: usize) -> RecordFields {
+    let mut fields = RecordFields::new(chunk.bytes, width, chunk.records.len() * width);
     for record in &chunk.records {
         let mut at = record.start + 2;
         for _ in 0..width {
@@ -195,7 +195,11 @@ pub(super) fn split(chunk: Chunk, width: usize) -> Fields {
 }
 
 /// The values of a column of the tuples, or the first that is none of its type.
-pub(super) fn column(fields: &Fields, column: usize, target: &LogicalType) -> Result<Result<ArrayRef, MisfitValue>> {
+pub(super) fn column(
+    fields: &RecordFields,
+    column: usize,
+    target: &LogicalType,
+) -> Result<Result<ArrayRef, MisfitValue>> {
     match column_of_bytes(fields.column(column), fields.rows, &form_of(&target.to_arrow())) {
         Ok(values) => assign(&values, target),
         Err((row, problem)) => Ok(Err(MisfitValue { row, problem })),
