@@ -86,9 +86,8 @@ impl User {
 impl Verifier {
     fn of_text(text: &str) -> Option<Self> {
         let (method, rest) = text.trim_end().split_once('$')?;
-        let ((iterations, salt), (stored, server)) = match rest.split_once('$')? {
-            (first, second) => (first.split_once(':')?, second.split_once(':')?),
-        };
+        let (first, second) = rest.split_once('$')?;
+        let ((iterations, salt), (stored, server)) = (first.split_once(':')?, second.split_once(':')?);
         let bytes = |text: &str| STANDARD.decode(text).ok();
         let own = Self {
             iterations: iterations.parse().ok().filter(|count| (SCRAM_ITERATIONS..10_000_000).contains(count))?,

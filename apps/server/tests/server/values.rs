@@ -100,7 +100,7 @@ async fn values_go_both_ways() {
         let value = client.query_one(&format!("SELECT {literal}"), &[]).await.unwrap().get::<_, Bytes>(0);
         let data_type = Type::from_oid(*oid).unwrap();
         let sql = "SELECT $1::text, $1 IS NULL";
-        let echo = client.prepare_typed(sql, &[data_type.clone()]).await.unwrap();
+        let echo = client.prepare_typed(sql, std::slice::from_ref(&data_type)).await.unwrap();
         assert_eq!(echo.params()[0].oid(), *oid, "{literal}");
         let row = client.query_one(&echo, &[&value]).await.unwrap();
         let text = if *text == "t" { "true" } else { text };

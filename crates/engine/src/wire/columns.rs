@@ -38,7 +38,7 @@ pub(crate) fn column_of_bytes<'f>(
         DataType::Boolean => {
             let mut builder = BooleanBuilder::with_capacity(rows);
             each(values, |value| {
-                builder.append_option(value.map(|value| exact::<1>(value)).transpose()?.map(|[truth]| truth != 0));
+                builder.append_option(value.map(exact::<1>).transpose()?.map(|[truth]| truth != 0));
                 Ok(())
             })?;
             Ok(Arc::new(builder.finish()))
