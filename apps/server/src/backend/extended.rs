@@ -252,7 +252,9 @@ impl Session {
         let prepared = self.connection.prepare_with(&query, &types).await.map_err(about)?;
         let own = |(place, known): (usize, &Option<arrow::datatypes::DataType>)| match type_oids.get(place) {
             Some(oid) if types[place].is_some() => *oid,
-            _ => known.as_ref().map_or(parameters::TEXT, |known| wire_type(known).oid),
+            _ => prepared
+                .parameter_oid(place)
+                .unwrap_or_else(|| known.as_ref().map_or(parameters::TEXT, |known| wire_type(known).oid)),
         };
         let parameters = prepared.parameter_types().iter().enumerate().map(own).collect();
         let parsed = Arc::new(ParsedText { kind: prepared.kind(), sql: query, prepared, parameters });

@@ -49,16 +49,18 @@ pub(super) struct ParsedStatement {
     pub(super) statement: Statement,
     /// Names of `$1`, `$2`, …; `None` for those that are written as a number or as `?`.
     pub(super) names: Arc<[Option<String>]>,
+    /// The numbers of PostgreSQL's types of `$1`, `$2`, …, where they are cast to `oid`.
+    pub(super) oids: Arc<[Option<u32>]>,
 }
 
 impl ParsedStatement {
     pub(super) fn of(sql: &str) -> Result<Self> {
         let statement = statements::parse_single(sql)?;
-        let (parameters, text) = guarded(|| parse::parameters(sql))?;
+        let parse::TextParameters { names, oids, text } = guarded(|| parse::parameters(sql))?;
         // Those within PREPARE are given their values by EXECUTE.
         let is_prepare = matches!(statement.tree(), Some(Sql::Prepare { .. }));
-        let names = if is_prepare { Vec::new() } else { parameters.names };
-        Ok(Self { text: text.into(), statement, names: names.into() })
+        let names = if is_prepare { Vec::new() } else { names.names };
+        Ok(Self { text: text.into(), statement, names: names.into(), oids: oids.into() })
     }
 
     /// Values in the order of their parameters' numbers.

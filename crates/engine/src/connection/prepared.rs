@@ -108,6 +108,19 @@ impl Prepared {
         &self.description.parameters
     }
 
+    /// The number of PostgreSQL's type of a parameter, counted from 0, where that is more than what [`Prepared::parameter_types`]
+    /// tells: of `$1::oid` and `$1::oid[]`.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let prepared = connection.prepare("SELECT $1::oid, $2::bigint")?;
+    /// assert_eq!((prepared.parameter_oid(0), prepared.parameter_oid(1)), (Some(26), None));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn parameter_oid(&self, parameter: usize) -> Option<u32> {
+        self.parsed.oids.get(parameter).copied().flatten()
+    }
+
     /// Schema of the rows that it gives: without columns for a statement that gives none, `None` for one that has to be run to
     /// know, such as SHOW. A parameter without a type gives a column of type Null here, and one of its value's type when it runs.
     ///

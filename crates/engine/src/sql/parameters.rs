@@ -77,6 +77,28 @@ pub(crate) fn number(tokens: &mut [TokenWithSpan]) -> Result<ParameterNames> {
     Ok(known)
 }
 
+/// For each parameter the number of the type in `$1::oid` and `$1::oid[]`, which are BIGINT and BIGINT[] here. Drivers ask PostgreSQL's
+/// catalog so, and send what the type is there.
+pub(crate) fn cast_oids(tokens: &[TokenWithSpan], parameters: usize) -> Vec<Option<u32>> {
+    let mut oids = vec![None; parameters];
+    let tokens: Vec<&Token> =
+        tokens.iter().map(|own| &own.token).filter(|token| !matches!(token, Token::Whitespace(_))).collect();
+    for place in 0..tokens.len() {
+        let [Token::Placeholder(name), Token::DoubleColon, Token::Word(word), rest @ ..] = &tokens[place..] else {
+            continue;
+        };
+        if !word.value.eq_ignore_ascii_case("oid") {
+            continue;
+        }
+        let is_array = matches!(rest, [Token::LBracket, Token::RBracket, ..]);
+        let number = name.trim_start_matches('$').parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        if let Some(known) = number.and_then(|number| oids.get_mut(number)) {
+            *known = Some(if is_array { 1028 } else { 26 });
+        }
+    }
+    oids
+}
+
 /// The text with its parameters as numbers.
 pub(crate) fn numbered(sql: &str, tokens: &[TokenWithSpan]) -> String {
     let mut places = tokens.iter().filter_map(|token| match &token.token {
@@ -110,6 +132,16 @@ mod tests {
         let mut tokens = Tokenizer::new(&Gingham, sql).tokenize_with_location().unwrap();
         let known = number(&mut tokens)?;
         Ok((numbered(sql, &tokens), known.names))
+    }
+
+    #[test]
+    fn casts_to_oid_are_told() {
+        let oids = |sql: &str| {
+            let mut tokens = Tokenizer::new(&Gingham, sql).tokenize_with_location().unwrap();
+            let known = number(&mut tokens).unwrap();
+            cast_oids(&tokens, known.names.len())
+        };
+        assert_eq!(oids("SELECT $1::oid[], $2 :: OID, $3::int"), [Some(1028), Some(26), None]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::sql::define::Define;
 use crate::sql::dialect::Gingham;
 use crate::sql::explain;
 use crate::sql::explain::ExplainOptions;
-use crate::sql::parameters::{ParameterNames, numbered};
+use crate::sql::parameters::{ParameterNames, cast_oids, numbered};
 use crate::sql::places::position;
 use crate::sql::session;
 use crate::sql::session::SessionStatement;
@@ -167,11 +167,23 @@ pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
     }
 }
 
-/// The names of a statement's parameters, and its text with their numbers.
-pub(crate) fn parameters(sql: &str) -> Result<(ParameterNames, String)> {
+/// The parameters of a statement's text.
+#[derive(Debug)]
+pub(crate) struct TextParameters {
+    /// Their names.
+    pub(crate) names: ParameterNames,
+    /// The numbers of PostgreSQL's types that they are cast to, where these are more than what the types are here.
+    pub(crate) oids: Vec<Option<u32>>,
+    /// The text with their numbers.
+    pub(crate) text: String,
+}
+
+/// The parameters of a statement.
+pub(crate) fn parameters(sql: &str) -> Result<TextParameters> {
     let Tokens { tokens, parameters, .. } = Tokens::of(sql)?;
     let text = numbered(without_mark(sql), &tokens);
-    Ok((parameters, text))
+    let oids = cast_oids(&tokens, parameters.names.len());
+    Ok(TextParameters { names: parameters, oids, text })
 }
 
 /// The query that a text is.

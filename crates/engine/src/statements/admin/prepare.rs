@@ -45,7 +45,7 @@ pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
         let bound = context.bind(null, None).await?;
         types.push(bound.plan.schema().field(0).data_type().clone());
     }
-    let needed = parse::parameters(&text)?.0.names.len();
+    let needed = parse::parameters(&text)?.names.names.len();
     if !types.is_empty() && types.len() != needed {
         return Err(Error::invalid(
             SqlState::SyntaxError,
