@@ -104,7 +104,8 @@ impl Connection {
     /// use gingham::{Database, StatementHandle};
     ///
     /// let connection = Database::in_memory()?.connect();
-    /// let copy = connection.start_copy_out("COPY (SELECT 1) TO STDOUT (FORMAT parquet)", &StatementHandle::new());
+    /// let handle = StatementHandle::new();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1) TO STDOUT (FORMAT parquet)", &handle);
     /// assert_eq!(futures::executor::block_on(copy).unwrap_err().sqlstate(), "0A000");
     /// # Ok::<(), gingham::Error>(())
     /// ```

@@ -82,7 +82,8 @@ impl CopyOut {
     /// use gingham::{Database, StatementHandle};
     ///
     /// let connection = Database::in_memory()?.connect();
-    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &StatementHandle::new());
+    /// let handle = StatementHandle::new();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &handle);
     /// assert_eq!(futures::executor::block_on(copy)?.columns(), 2);
     /// # Ok::<(), gingham::Error>(())
     /// ```
@@ -96,7 +97,8 @@ impl CopyOut {
     /// use gingham::{Database, StatementHandle};
     ///
     /// let connection = Database::in_memory()?.connect();
-    /// let copy = connection.start_copy_out("COPY (SELECT 1) TO STDOUT (FORMAT csv)", &StatementHandle::new());
+    /// let handle = StatementHandle::new();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1) TO STDOUT (FORMAT csv)", &handle);
     /// assert!(!futures::executor::block_on(copy)?.is_binary());
     /// # Ok::<(), gingham::Error>(())
     /// ```
@@ -110,7 +112,8 @@ impl CopyOut {
     /// use gingham::{Database, StatementHandle};
     ///
     /// let connection = Database::in_memory()?.connect();
-    /// let copy = connection.start_copy_out("COPY (SELECT 1) TO STDOUT", &StatementHandle::new());
+    /// let handle = StatementHandle::new();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1) TO STDOUT", &handle);
     /// assert_eq!(futures::executor::block_on(copy)?.records(), 0);
     /// # Ok::<(), gingham::Error>(())
     /// ```

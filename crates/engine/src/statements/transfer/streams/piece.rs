@@ -43,7 +43,8 @@ impl CopyPiece {
     /// use gingham::{CopyPiece, Database, StatementHandle};
     ///
     /// let connection = Database::in_memory()?.connect();
-    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &StatementHandle::new());
+    /// let handle = StatementHandle::new();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &handle);
     /// let pieces: Vec<CopyPiece> = block_on(async { copy.await?.try_collect().await })?;
     /// assert_eq!(pieces[0].count(), 1);
     /// # Ok::<(), gingham::Error>(())
@@ -60,7 +61,8 @@ impl CopyPiece {
     /// use gingham::{CopyPiece, Database, StatementHandle};
     ///
     /// let connection = Database::in_memory()?.connect();
-    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &StatementHandle::new());
+    /// let handle = StatementHandle::new();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &handle);
     /// let pieces: Vec<CopyPiece> = block_on(async { copy.await?.try_collect().await })?;
     /// assert_eq!(pieces[0].records().next().as_deref(), Some(&b"1\t2\n"[..]));
     /// # Ok::<(), gingham::Error>(())
@@ -77,7 +79,8 @@ impl CopyPiece {
     /// use gingham::{CopyPiece, Database, StatementHandle};
     ///
     /// let connection = Database::in_memory()?.connect();
-    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &StatementHandle::new());
+    /// let handle = StatementHandle::new();
+    /// let copy = connection.start_copy_out("COPY (SELECT 1, 2) TO STDOUT", &handle);
     /// let pieces: Vec<CopyPiece> = block_on(async { copy.await?.try_collect().await })?;
     /// assert_eq!(pieces[0].clone().into_bytes(), "1\t2\n");
     /// # Ok::<(), gingham::Error>(())
