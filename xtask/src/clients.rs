@@ -237,6 +237,7 @@ fn check(client: &Client, places: &Places, is_secure: bool) -> Result<Vec<String
     command
         .args(rest)
         .current_dir(places.work.join(client.folder))
+        .env("PYTHONUNBUFFERED", "1")
         .env("PGHOST", "127.0.0.1")
         .env("PGPORT", &served.port)
         .env("PGUSER", "tester")

@@ -60,13 +60,19 @@ fn wrong(text: &str, start: Location) -> Error {
 
 /// Makes all parameters numbers, in each statement of a script, and tells the names of those of the last one.
 pub(crate) fn number(tokens: &mut [TokenWithSpan]) -> Result<ParameterNames> {
-    let mut known = ParameterNames::default();
+    let (mut known, mut has_ended) = (ParameterNames::default(), false);
     for token in tokens {
-        let text = match &token.token {
+        match &token.token {
+            // What follows may be nothing.
             Token::SemiColon => {
-                known = ParameterNames::default();
+                has_ended = true;
                 continue;
             }
+            Token::Whitespace(_) | Token::EOF => continue,
+            _ if has_ended => (known, has_ended) = (ParameterNames::default(), false),
+            _ => {}
+        }
+        let text = match &token.token {
             Token::Question => None,
             Token::Placeholder(text) => text.strip_prefix('$').map(str::to_owned),
             _ => continue,
@@ -132,6 +138,13 @@ mod tests {
         let mut tokens = Tokenizer::new(&Gingham, sql).tokenize_with_location().unwrap();
         let known = number(&mut tokens)?;
         Ok((numbered(sql, &tokens), known.names))
+    }
+
+    #[test]
+    fn a_semicolon_at_the_end_begins_no_statement() {
+        for (sql, names) in [("SELECT $1, $2;", 2), ("SELECT $1; ;\n-- end\n", 1), ("SELECT $1; SELECT 1", 0)] {
+            assert_eq!(read(sql).unwrap().1.len(), names, "{sql}");
+        }
     }
 
     #[test]
