@@ -84,10 +84,10 @@ impl Talk {
     }
 
     async fn run(mut self, refused: Option<PgWireError>) -> io::Result<()> {
-        let mut ended = match refused {
-            Some(error) => self.refuse(error).await,
-            None => Ok(()),
-        };
+        if let Some(error) = refused {
+            return self.refuse(error).await;
+        }
+        let mut ended = Ok(());
         while ended.is_ok() {
             match self.event().await {
                 Event::Message(Message::Terminate(_)) | Event::Left => break,
@@ -109,8 +109,14 @@ impl Talk {
 
     /// Reads the client's first message, so that it hears the refusal instead of a broken connection.
     async fn refuse(&mut self, error: PgWireError) -> io::Result<()> {
-        if !matches!(self.event().await, Event::Message(Message::CancelRequest(_)) | Event::Left) {
-            self.say_farewell(error).await;
+        match self.event().await {
+            // Drivers ask so without encryption; the key tells that they may.
+            Event::Message(Message::CancelRequest(request)) => {
+                self.backend.server.cancel(request.pid, &request.secret_key);
+                return Ok(());
+            }
+            Event::Left => {}
+            Event::Message(_) | Event::Ends(_) => self.say_farewell(error).await,
         }
         Err(io::Error::other("the connection was not encrypted"))
     }
