@@ -8,6 +8,7 @@ use crate::server::{Ending, Server, ServerParts};
 use crate::statement_log::StatementLog;
 use crate::tls;
 use crate::users::Users;
+use futures::{Stream, StreamExt, stream};
 use gingham::{Database, DatabaseOptions};
 use std::fs;
 use std::future::pending;
@@ -16,7 +17,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpSocket, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixStream};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -197,42 +198,50 @@ fn bind_unix(folder: &Path, port: u16) -> Result<(UnixListener, SocketFile), Fai
     Ok((listener, SocketFile(path)))
 }
 
-async fn accept_tcp(listener: TcpListener, server: Arc<Server>, present: mpsc::Sender<()>) {
+/// Serves each client of a stream of them, until the server ends.
+async fn accept<S, F>(
+    mut clients: impl Stream<Item = io::Result<S>> + Unpin,
+    serve: impl Fn(S) -> F,
+    server: Arc<Server>,
+    present: mpsc::Sender<()>,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
     loop {
         let accepted = tokio::select! {
             _ = server.ends(true) => return,
-            accepted = listener.accept() => accepted,
+            accepted = clients.next() => accepted,
         };
         match accepted {
-            Ok((stream, address)) => {
-                let (server, present) = (Arc::clone(&server), present.clone());
+            Some(Ok(client)) => {
+                let (served, present) = (serve(client), present.clone());
                 tokio::spawn(async move {
-                    note(serve_tcp(stream, address, server).await, &address.to_string());
+                    served.await;
                     drop(present);
                 });
             }
-            Err(error) => breathe(&error).await,
+            Some(Err(error)) => breathe(&error).await,
+            None => return,
         }
     }
 }
 
+async fn accept_tcp(listener: TcpListener, server: Arc<Server>, present: mpsc::Sender<()>) {
+    let clients = stream::poll_fn(|context| listener.poll_accept(context).map(Some));
+    let serve = |(client, address): (TcpStream, SocketAddr)| {
+        let server = Arc::clone(&server);
+        async move { note(serve_tcp(client, address, server).await, &address.to_string()) }
+    };
+    accept(clients, serve, Arc::clone(&server), present).await;
+}
+
 async fn accept_unix(listener: UnixListener, server: Arc<Server>, present: mpsc::Sender<()>) {
-    loop {
-        let accepted = tokio::select! {
-            _ = server.ends(true) => return,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                let (server, present) = (Arc::clone(&server), present.clone());
-                tokio::spawn(async move {
-                    note(serve_unix(stream, server).await, "the socket");
-                    drop(present);
-                });
-            }
-            Err(error) => breathe(&error).await,
-        }
-    }
+    let clients = stream::poll_fn(|context| listener.poll_accept(context).map(Some));
+    let serve = |(client, _): (UnixStream, _)| {
+        let server = Arc::clone(&server);
+        async move { note(serve_unix(client, server).await, "the socket") }
+    };
+    accept(clients, serve, Arc::clone(&server), present).await;
 }
 
 /// Waits a moment after the system had nothing for one more connection.

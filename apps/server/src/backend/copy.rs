@@ -2,7 +2,6 @@
 
 use crate::backend::rows::about;
 use crate::backend::session::Session;
-use crate::backend::transaction::ends_all;
 use crate::backend::{Backend, Out};
 use crate::errors::{Place, error, of_engine};
 use crate::statement_log::LoggedStatement;
@@ -21,7 +20,7 @@ use std::fmt::Debug;
 pub(super) struct ClientCopy {
     copy: CopyIn,
     sql: String,
-    /// It is part of a text, and not bound and executed by messages.
+    /// Whether the COPY is part of a text, and not bound and executed by messages.
     is_of_text: bool,
 }
 
@@ -123,17 +122,12 @@ impl CopyHandler for Backend {
 }
 
 impl Backend {
-    /// What became of a message of COPY.
+    /// Answers a message of COPY, which ends with the first error.
     async fn copied<C: ClientInfo>(&self, client: &mut C, copied: PgWireResult<()>) -> PgWireResult<()> {
-        let session = self.session()?;
-        if let Err(error) = &copied {
-            drop(session.copy.lock().await.take());
-            if !ends_all(error) {
-                session.has_failed().await;
-            }
+        if copied.is_err() {
+            drop(self.session()?.copy.lock().await.take());
         }
-        client.set_transaction_status(session.told_status());
-        copied
+        self.answered(client, copied).await
     }
 }
 

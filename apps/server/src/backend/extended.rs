@@ -3,7 +3,6 @@
 use crate::backend::no_parser::NoParser;
 use crate::backend::run::{done, with_rows};
 use crate::backend::session::Session;
-use crate::backend::transaction::ends_all;
 use crate::backend::{Backend, Out, copy, parameters, rows};
 use crate::errors::{Place, error, of_engine};
 use crate::statement_log::LoggedStatement;
@@ -66,7 +65,7 @@ impl ParsedText {
     }
 }
 
-/// What pgwire's portals hold while a client takes rows by portions.
+/// A portal of pgwire's, whose rows a client may take by portions.
 type TextPortal = Portal<StoredText>;
 
 #[async_trait]
@@ -212,20 +211,6 @@ impl ExtendedQueryHandler for Backend {
     {
         // Answers are sent while statements run, by `on_execute`.
         Ok(Response::EmptyQuery)
-    }
-}
-
-impl Backend {
-    /// What became of a message: after an error the transaction takes no more, or is undone.
-    async fn answered<C: ClientInfo, R>(&self, client: &mut C, worked: PgWireResult<R>) -> PgWireResult<R> {
-        let session = self.session()?;
-        if let Err(error) = &worked
-            && !ends_all(error)
-        {
-            session.has_failed().await;
-        }
-        client.set_transaction_status(session.told_status());
-        worked
     }
 }
 

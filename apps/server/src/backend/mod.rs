@@ -1,4 +1,4 @@
-//! What answers one client: pgwire's handlers over a connection of the engine. The state of the session is the engine's; what the
+//! A backend answers one client by pgwire's handlers over a connection of the engine. The state of the session is the engine's; what the
 //! protocol adds (transactions around pipelines, portals, what a client was told) is here.
 //!
 //! | file | what |
@@ -29,6 +29,7 @@ pub(crate) use extended::StoredText;
 
 use crate::errors::fatal;
 use crate::server::Server;
+use pgwire::api::ClientInfo;
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage as Answer;
 use session::Session;
@@ -36,11 +37,12 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use transaction::ends_all;
 
 /// Where answers go.
 type Out<'o> = &'o mut (dyn futures::Sink<Answer, Error = PgWireError> + Unpin + Send);
 
-/// What answers one client.
+/// A backend, which answers one client.
 pub(crate) struct Backend {
     pub(crate) server: Arc<Server>,
     /// Where the client is; `None` on this machine, by a socket in the file system.
@@ -76,6 +78,18 @@ impl Backend {
     /// The session of a client that is known.
     fn session(&self) -> PgWireResult<&Session> {
         self.session.get().ok_or_else(|| fatal("08P01", "the client has not said who it is".into()))
+    }
+
+    /// Tells the client's state what the transaction has come to by a message's work: after an error it takes no more, or is undone.
+    async fn answered<C: ClientInfo, R>(&self, client: &mut C, worked: PgWireResult<R>) -> PgWireResult<R> {
+        let session = self.session()?;
+        if let Err(error) = &worked
+            && !ends_all(error)
+        {
+            session.has_failed().await;
+        }
+        client.set_transaction_status(session.told_status());
+        worked
     }
 
     /// Waits until the session is to end while nothing runs: nobody comes any more, or somebody ends it.

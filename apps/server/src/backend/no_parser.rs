@@ -8,7 +8,7 @@ use pgwire::api::stmt::QueryParser;
 use pgwire::api::{ClientInfo, Type};
 use pgwire::error::PgWireResult;
 
-/// It parses nothing, and is asked by nobody.
+/// A parser that parses nothing, and is asked by nobody.
 pub(crate) struct NoParser;
 
 #[async_trait]

@@ -13,21 +13,20 @@ use pgwire::error::PgWireResult;
 use pgwire::messages::PgWireBackendMessage as Answer;
 use pgwire::messages::response::CommandComplete;
 
-/// What became of a statement of a text.
+/// The end of a statement of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ran {
-    /// It has run, and was answered.
+    /// The statement has run, and was answered.
     Done,
     /// The client is to send the rows of a COPY.
     Copies,
 }
 
 /// A word that statements begin with which are more to the protocol than a statement.
-const SPECIAL: [&str; 16] = [
+const SPECIAL: [&str; 14] = [
     "ABORT",
     "ALTER",
     "BEGIN",
-    "CLOSE",
     "COMMIT",
     "COPY",
     "DEALLOCATE",
@@ -39,7 +38,6 @@ const SPECIAL: [&str; 16] = [
     "SAVEPOINT",
     "START",
     "VACUUM",
-    "ANALYZE",
 ];
 
 /// The kind of a statement. Most are known by their first word, and are parsed when they run.

@@ -38,7 +38,7 @@ const REPORTED: [&str; 13] = [
 pub(super) struct Session {
     pub(super) connection: Connection,
     transaction: Mutex<TransactionState>,
-    /// What the client was told of settings, and the number that the settings had then.
+    /// The settings as the client was told them, and the number that they had then.
     told: Mutex<(Option<u64>, BTreeMap<&'static str, String>)>,
     /// COPY from the client, while it sends.
     pub(super) copy: tokio::sync::Mutex<Option<ClientCopy>>,

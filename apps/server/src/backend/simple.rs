@@ -3,7 +3,6 @@
 use crate::backend::Backend;
 use crate::backend::run::Ran;
 use crate::backend::session::Session;
-use crate::backend::transaction::ends_all;
 use crate::backend::{Out, rows::about};
 use crate::errors::{Place, error};
 use async_trait::async_trait;
@@ -32,12 +31,7 @@ impl SimpleQueryHandler for Backend {
         client.portal_store().rm_portal(DEFAULT_NAME);
         client.set_state(State::QueryInProgress);
         let ran = session.run_all(&mut (&mut *client).sink_map_err(PgWireError::from), &query.query).await;
-        if let Err(error) = &ran
-            && !ends_all(error)
-        {
-            session.has_failed().await;
-        }
-        client.set_transaction_status(session.told_status());
+        let ran = self.answered(client, ran).await;
         session.forget(client.portal_store());
         if session.told_status() == TransactionStatus::Idle {
             client.portal_store().clear_portals();

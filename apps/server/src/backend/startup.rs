@@ -25,7 +25,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What sessions of a server begin with, besides what the engine's do: what PostgreSQL's clients rely on.
+/// Settings that sessions of a server begin with, on which PostgreSQL's clients rely.
 const DEFAULTS: [(&str, &str); 2] =
     [("gingham.column_names", "postgres"), ("default_transaction_isolation", "read committed")];
 
@@ -211,7 +211,7 @@ impl AuthSource<User> for Users {
     }
 }
 
-/// What a session tells its client at the start.
+/// A session's answer to its client at the start.
 struct Told {
     settings: HashMap<String, String>,
     pid: i32,

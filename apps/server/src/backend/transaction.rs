@@ -8,16 +8,16 @@ use gingham::{StatementKind, TransactionStatus};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::response::TransactionStatus as Told;
 
-/// What the protocol adds to the engine's transaction.
+/// The protocol's part in the engine's transaction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TransactionState {
-    /// It was begun for statements that belong together, and ends with them.
+    /// Whether the transaction was begun for statements that belong together, and ends with them.
     pub(super) is_implicit: bool,
     /// A statement in it has failed.
     pub(super) has_failed: bool,
 }
 
-/// What is to be done for a statement.
+/// The way in which a statement is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admitted {
     /// It runs.

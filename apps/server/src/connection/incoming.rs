@@ -50,6 +50,14 @@ pub(crate) enum Phase {
     Session,
 }
 
+/// A message as bytes.
+struct Frame {
+    /// Its kind; 0 of the first message, which has none.
+    letter: u8,
+    /// The bytes behind its length.
+    body: Bytes,
+}
+
 /// The reading half of a client's connection.
 #[derive(Debug)]
 pub(crate) struct Incoming<R> {
@@ -103,8 +111,8 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         Ok(())
     }
 
-    /// The next message's letter and body, once all of it is there.
-    fn frame(&mut self, phase: Phase) -> Result<Option<(u8, Bytes)>, IncomingError> {
+    /// The next message as bytes, once all of it is there.
+    fn frame(&mut self, phase: Phase) -> Result<Option<Frame>, IncomingError> {
         let letters = usize::from(phase != Phase::Startup);
         let Some(mut head) = self.buffer.get(letters..letters + 4) else { return Ok(None) };
         let length = head.get_u32() as usize;
@@ -120,14 +128,15 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
             return Ok(None);
         }
         let letter = if letters == 0 { 0 } else { self.buffer.get_u8() };
-        let mut frame = self.buffer.split_to(length).freeze();
-        frame.advance(4);
-        Ok(Some((letter, frame)))
+        let mut body = self.buffer.split_to(length).freeze();
+        body.advance(4);
+        Ok(Some(Frame { letter, body }))
     }
 }
 
-fn decode(phase: Phase, (letter, frame): (u8, Bytes)) -> Result<Message, IncomingError> {
-    let mut body = Body(frame);
+fn decode(phase: Phase, frame: Frame) -> Result<Message, IncomingError> {
+    let Frame { letter, body } = frame;
+    let mut body = Body(body);
     let message = match (phase, letter) {
         (Phase::Startup, _) => return body.startup(),
         (_, b'X') => Message::Terminate(Terminate::new()),

@@ -1,7 +1,7 @@
 //! Columns from the bytes of their values, as COPY reads tuples: the types of a table's columns, and no others.
 
-use crate::wire::epoch::{EPOCH_DAYS, EPOCH_MICROSECONDS};
 use crate::wire::numeric;
+use crate::wire::values::{date, text, time, timestamp};
 use arrow::array::{
     ArrayRef, BinaryViewBuilder, BooleanBuilder, Decimal128Builder, PrimitiveBuilder, StringViewBuilder,
 };
@@ -11,9 +11,6 @@ use arrow::datatypes::{
 };
 use gingham_storage::{Problem, SqlState};
 use std::sync::Arc;
-
-/// Microseconds of a day.
-const DAY: i64 = 86_400_000_000;
 
 /// The type whose bytes the values of an Arrow type have in the protocol.
 pub(crate) fn form_of(data_type: &DataType) -> DataType {
@@ -48,16 +45,16 @@ pub(crate) fn column_of_bytes<'f>(
         DataType::Int64 => primitives::<Int64Type>(values, rows, |value| exact(value).map(i64::from_be_bytes)),
         DataType::Float32 => primitives::<Float32Type>(values, rows, |value| exact(value).map(f32::from_be_bytes)),
         DataType::Float64 => primitives::<Float64Type>(values, rows, |value| exact(value).map(f64::from_be_bytes)),
-        DataType::Date32 => primitives::<Date32Type>(values, rows, date),
-        DataType::Time64(TimeUnit::Microsecond) => primitives::<Time64MicrosecondType>(values, rows, |value| {
-            let time = exact(value).map(i64::from_be_bytes)?;
-            if (0..DAY).contains(&time) { Ok(time) } else { Err(out_of_range("time")) }
-        }),
+        DataType::Date32 => primitives::<Date32Type>(values, rows, |value| date(i32::from_be_bytes(exact(value)?))),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            primitives::<Time64MicrosecondType>(values, rows, |value| time(i64::from_be_bytes(exact(value)?)))
+        }
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {
             let mut builder =
                 PrimitiveBuilder::<TimestampMicrosecondType>::with_capacity(rows).with_timezone_opt(zone.clone());
             each(values, |value| {
-                builder.append_option(value.map(timestamp).transpose()?);
+                let read = |value| timestamp(i64::from_be_bytes(exact(value)?));
+                builder.append_option(value.map(read).transpose()?);
                 Ok(())
             })?;
             Ok(Arc::new(builder.finish()))
@@ -156,41 +153,6 @@ fn exact<const N: usize>(value: &[u8]) -> Result<[u8; N], Problem> {
             Problem::new(SqlState::InvalidBinaryRepresentation, text)
         }
     })
-}
-
-fn date(value: &[u8]) -> Result<i32, Problem> {
-    match exact(value).map(i32::from_be_bytes)? {
-        infinite @ (i32::MAX | i32::MIN) => Ok(infinite),
-        since => {
-            let days = since.checked_add(EPOCH_DAYS).filter(|days| *days != i32::MAX);
-            days.ok_or_else(|| out_of_range("date"))
-        }
-    }
-}
-
-fn timestamp(value: &[u8]) -> Result<i64, Problem> {
-    match exact(value).map(i64::from_be_bytes)? {
-        infinite @ (i64::MAX | i64::MIN) => Ok(infinite),
-        since => {
-            let moved = since.checked_add(EPOCH_MICROSECONDS).filter(|moved| *moved != i64::MAX);
-            moved.ok_or_else(|| out_of_range("timestamp"))
-        }
-    }
-}
-
-fn out_of_range(name: &str) -> Problem {
-    Problem::new(SqlState::DatetimeFieldOverflow, format!("the {name} is out of range"))
-}
-
-fn text(value: &[u8]) -> Result<&str, Problem> {
-    let text = std::str::from_utf8(value).map_err(|error| {
-        let text = format!("the text is not UTF-8 at byte {}", error.valid_up_to());
-        Problem::new(SqlState::CharacterNotInRepertoire, text)
-    })?;
-    match text.contains('\0') {
-        true => Err(Problem::new(SqlState::CharacterNotInRepertoire, "the text has a character with the number 0")),
-        false => Ok(text),
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! | `texts` | columns as texts, as PostgreSQL prints them |
 //! | `binary` | columns as bytes |
 //! | `numeric` | decimals as bytes |
+//! | `values` | what columns and parameters read alike |
 //! | `parameters` | values from texts and from bytes |
 //! | `columns` | columns from the bytes of their values |
 //!
@@ -24,6 +25,7 @@ mod numeric;
 mod parameters;
 mod rows;
 mod texts;
+mod values;
 
 pub use column_type::{WireType, field_type, wire_type};
 pub(crate) use columns::{column_of_bytes, form_of};

@@ -2,9 +2,8 @@
 
 use crate::casts::{Failing, convert};
 use crate::postgres::type_of_oid;
-use crate::wire::epoch::{EPOCH_DAYS, EPOCH_MICROSECONDS};
 use crate::wire::format::WireFormat;
-use crate::wire::numeric;
+use crate::wire::{numeric, values};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
@@ -102,14 +101,7 @@ pub fn parameter(oid: u32, format: WireFormat, bytes: Option<&[u8]>) -> Result<S
 }
 
 fn text(bytes: &[u8]) -> Result<&str> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let text = format!("a text is not UTF-8 at byte {}", error.valid_up_to());
-        Error::invalid(SqlState::CharacterNotInRepertoire, text)
-    })?;
-    if text.contains('\0') {
-        return Err(Error::invalid(SqlState::CharacterNotInRepertoire, "a text has a character with the number 0"));
-    }
-    Ok(text)
+    values::text(bytes).map_err(Error::InvalidInput)
 }
 
 /// A value from its text, by the rules of casts.
@@ -162,8 +154,13 @@ fn of_bytes(oid: u32, bytes: &[u8]) -> Result<ScalarValue> {
         "oid" | "xid" => ScalarValue::Int64(Some(u32::from_be_bytes(exact(bytes, name)?).into())),
         "float4" => ScalarValue::Float32(Some(f32::from_be_bytes(exact(bytes, name)?))),
         "float8" => ScalarValue::Float64(Some(f64::from_be_bytes(exact(bytes, name)?))),
-        "date" => ScalarValue::Date32(Some(date(i32::from_be_bytes(exact(bytes, name)?))?)),
-        "time" => ScalarValue::Time64Microsecond(Some(i64::from_be_bytes(exact(bytes, name)?))),
+        "date" => ScalarValue::Date32(Some(
+            values::date(i32::from_be_bytes(exact(bytes, name)?)).map_err(Error::InvalidInput)?,
+        )),
+        "time" => {
+            let time = values::time(i64::from_be_bytes(exact(bytes, name)?)).map_err(Error::InvalidInput)?;
+            ScalarValue::Time64Microsecond(Some(time))
+        }
         "timestamp" => ScalarValue::TimestampMicrosecond(Some(timestamp(bytes)?), None),
         "timestamptz" => ScalarValue::TimestampMicrosecond(Some(timestamp(bytes)?), Some("UTC".into())),
         "interval" => ScalarValue::IntervalMonthDayNano(Some(interval(bytes)?)),
@@ -192,31 +189,15 @@ fn uuid(bytes: &[u8; 16]) -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-fn out_of_range(name: &str) -> Error {
-    Error::invalid(SqlState::DatetimeFieldOverflow, format!("a {name} is out of range"))
-}
-
-fn date(since: i32) -> Result<i32> {
-    match since {
-        i32::MAX | i32::MIN => Ok(since),
-        since => since.checked_add(EPOCH_DAYS).filter(|days| *days != i32::MAX).ok_or_else(|| out_of_range("date")),
-    }
-}
-
 fn timestamp(bytes: &[u8]) -> Result<i64> {
-    match i64::from_be_bytes(exact(bytes, "timestamp")?) {
-        since @ (i64::MAX | i64::MIN) => Ok(since),
-        since => {
-            let moved = since.checked_add(EPOCH_MICROSECONDS).filter(|moved| *moved != i64::MAX);
-            moved.ok_or_else(|| out_of_range("timestamp"))
-        }
-    }
+    values::timestamp(i64::from_be_bytes(exact(bytes, "timestamp")?)).map_err(Error::InvalidInput)
 }
 
 fn interval(bytes: &[u8]) -> Result<IntervalMonthDayNano> {
     let mut bytes: &[u8] = &exact::<16>(bytes, "interval")?;
     let (microseconds, days, months) = (bytes.get_i64(), bytes.get_i32(), bytes.get_i32());
-    let nanoseconds = microseconds.checked_mul(1000).ok_or_else(|| out_of_range("interval"))?;
+    let nanoseconds = microseconds.checked_mul(1000);
+    let nanoseconds = nanoseconds.ok_or_else(|| Error::InvalidInput(values::out_of_range("interval")))?;
     Ok(IntervalMonthDayNano { months, days, nanoseconds })
 }
 
@@ -256,11 +237,10 @@ fn array(oid: u32, mut bytes: &[u8]) -> Result<ScalarValue> {
     }
     same_scale(&mut values)?;
     let data_type = values.first().map_or_else(|| null.data_type(), ScalarValue::data_type);
-    let mut list = if lengths.len() < 2 {
+    if lengths.len() < 2 || values.is_empty() {
         return Ok(ScalarValue::List(ScalarValue::new_list_nullable(&values, &data_type)));
-    } else {
-        values
-    };
+    }
+    let mut list = values;
     for length in lengths.iter().skip(1).rev() {
         let data_type = list[0].data_type();
         let parts =
@@ -331,6 +311,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn arrays_without_elements_are_empty_whatever_their_lengths() {
+        for lengths in [&[][..], &[0], &[0, 0], &[1, 0], &[0, 3]] {
+            let mut bytes = [lengths.len() as i32, 0, 23].map(i32::to_be_bytes).concat();
+            lengths.iter().for_each(|length: &i32| bytes.extend([*length, 1].map(i32::to_be_bytes).concat()));
+            let read = parameter(1007, WireFormat::Binary, Some(&bytes)).unwrap();
+            let ScalarValue::List(list) = read else { panic!("{lengths:?}") };
+            assert_eq!(list.value_length(0), 0, "{lengths:?}");
+        }
+        let midnight = 86_400_000_000_i64.to_be_bytes();
+        assert_eq!(parameter(1083, WireFormat::Binary, Some(&midnight)).unwrap_err().sqlstate(), "22008");
     }
 
     #[test]

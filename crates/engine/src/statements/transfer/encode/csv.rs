@@ -97,15 +97,7 @@ impl CsvEncoder {
             bytes.extend_from_slice(text.as_bytes());
             return;
         }
-        let (quote, escape) = (self.options.quote, self.options.escape);
-        bytes.push(quote);
-        for byte in text.bytes() {
-            if byte == quote || byte == escape {
-                bytes.push(escape);
-            }
-            bytes.push(byte);
-        }
-        bytes.push(quote);
+        put_quoted(text, self.options.quote, self.options.escape, bytes);
     }
 
     /// Whether a text would be cut, trimmed or taken for NULL without quotes.
@@ -118,4 +110,16 @@ impl CsvEncoder {
             || text.ends_with(' ')
             || text.bytes().any(is_special)
     }
+}
+
+/// Writes a text between quotes.
+pub(in crate::statements::transfer) fn put_quoted(text: &str, quote: u8, escape: u8, bytes: &mut Vec<u8>) {
+    bytes.push(quote);
+    for byte in text.bytes() {
+        if byte == quote || byte == escape {
+            bytes.push(escape);
+        }
+        bytes.push(byte);
+    }
+    bytes.push(quote);
 }

@@ -12,6 +12,7 @@ mod json;
 mod options;
 mod texts;
 
+pub(super) use csv::put_quoted;
 pub(super) use options::WriteOptions;
 pub(super) use texts::texts;
 

@@ -1,5 +1,6 @@
 //! Batches to pieces of a stream: whole records, as PostgreSQL writes them.
 
+use crate::statements::transfer::encode::put_quoted;
 use crate::statements::transfer::streams::encoding::StreamEncoding;
 use crate::statements::transfer::streams::options::{HeaderLine, StreamFormat, StreamOptions};
 use crate::statements::transfer::streams::piece::CopyPiece;
@@ -163,13 +164,6 @@ impl StreamWriter {
             bytes.extend_from_slice(text.as_bytes());
             return;
         }
-        bytes.push(quote);
-        for byte in text.bytes() {
-            if byte == quote || byte == escape {
-                bytes.push(escape);
-            }
-            bytes.push(byte);
-        }
-        bytes.push(quote);
+        put_quoted(text, quote, escape, bytes);
     }
 }
