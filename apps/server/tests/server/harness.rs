@@ -82,12 +82,12 @@ impl Served {
         (status, folder)
     }
 
-    /// Bytes of memory and handles that it has.
+    /// Bytes of memory that are its own, and handles that it has.
     pub(crate) fn holds(&self) -> (u64, usize) {
         let proc = PathBuf::from(format!("/proc/{}", self.child.id()));
         let status = std::fs::read_to_string(proc.join("status")).unwrap();
         let memory =
-            status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB")?.trim().parse().ok());
+            status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix("kB")?.trim().parse().ok());
         (memory.unwrap_or(0_u64) << 10, std::fs::read_dir(proc.join("fd")).unwrap().count())
     }
 }
@@ -99,9 +99,9 @@ impl Drop for Served {
     }
 }
 
-/// The program.
-pub(crate) fn program() -> &'static str {
-    env!("CARGO_BIN_EXE_gingham-server")
+/// The program, unless `GINGHAM_SERVER` names another: one of the release profile, say.
+pub(crate) fn program() -> String {
+    std::env::var("GINGHAM_SERVER").unwrap_or_else(|_| env!("CARGO_BIN_EXE_gingham-server").to_owned())
 }
 
 /// The code of a client's error.

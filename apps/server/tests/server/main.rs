@@ -3,6 +3,7 @@
 mod ending;
 mod harness;
 mod hostile;
+mod load;
 mod login;
 mod messages;
 mod portals;
