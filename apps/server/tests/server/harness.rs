@@ -86,8 +86,9 @@ impl Served {
     pub(crate) fn holds(&self) -> (u64, usize) {
         let proc = PathBuf::from(format!("/proc/{}", self.child.id()));
         let status = std::fs::read_to_string(proc.join("status")).unwrap();
-        let memory =
-            status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix("kB")?.trim().parse().ok());
+        let memory = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix("kB")?.trim().parse().ok());
         (memory.unwrap_or(0_u64) << 10, std::fs::read_dir(proc.join("fd")).unwrap().count())
     }
 }

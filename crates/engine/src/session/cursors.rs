@@ -75,7 +75,7 @@ impl Cursors {
         options: CursorOptions,
         rows: SendableRecordBatchStream,
     ) -> Result<()> {
-        let held = MemoryConsumer::new(format!("cursor {name}")).register(&session.engine.environment.memory_pool);
+        let held = MemoryConsumer::new(format!("cursor {name}")).register(&session.environment.memory_pool);
         let schema = rows.schema();
         let (kept, scroll) = (VecDeque::new(), options.scroll);
         let cursor = Cursor { stream: Some(rows), scroll, kept, first: 1, position: 0, held };

@@ -3,14 +3,11 @@
 //! A statement that is explained goes the way of every other, and is watched where plans are made and where they are started. One
 //! that is not to run ends where its plan is made, and before it writes anything.
 
+use crate::session::watched_pool::WatchedPool;
 use crate::{Error, Result};
-use datafusion::error::Result as DataFusionResult;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
-use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How far a statement goes that is explained.
@@ -43,13 +40,7 @@ struct SeenPlans {
 impl Explaining {
     /// Nothing seen yet, of a statement that runs in `environment`.
     pub(crate) fn new(until: Until, environment: &Arc<RuntimeEnv>) -> Self {
-        let memory = Arc::new(WatchedPool {
-            pool: Arc::clone(&environment.memory_pool),
-            held: AtomicUsize::new(0),
-            most: AtomicUsize::new(0),
-        });
-        let memory_pool = Arc::clone(&memory) as Arc<dyn MemoryPool>;
-        let environment = Arc::new(RuntimeEnv { memory_pool, ..RuntimeEnv::clone(environment) });
+        let (memory, environment) = WatchedPool::around(environment);
         Self { until, seen: Mutex::default(), memory, environment }
     }
 
@@ -106,69 +97,10 @@ impl Explaining {
 
     /// The most bytes of memory that its operators held at once.
     pub(crate) fn most_memory(&self) -> usize {
-        self.memory.most.load(Ordering::Relaxed)
+        self.memory.most()
     }
 
     fn seen(&self) -> MutexGuard<'_, SeenPlans> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A memory pool that knows how much was had of it at once.
-#[derive(Debug)]
-struct WatchedPool {
-    pool: Arc<dyn MemoryPool>,
-    held: AtomicUsize,
-    most: AtomicUsize,
-}
-
-impl WatchedPool {
-    fn add(&self, bytes: usize) {
-        let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.most.fetch_max(held, Ordering::Relaxed);
-    }
-}
-
-impl fmt::Display for WatchedPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.pool)
-    }
-}
-
-impl MemoryPool for WatchedPool {
-    fn name(&self) -> &str {
-        self.pool.name()
-    }
-
-    fn register(&self, consumer: &MemoryConsumer) {
-        self.pool.register(consumer);
-    }
-
-    fn unregister(&self, consumer: &MemoryConsumer) {
-        self.pool.unregister(consumer);
-    }
-
-    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
-        self.pool.grow(reservation, additional);
-        self.add(additional);
-    }
-
-    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
-        self.pool.shrink(reservation, shrink);
-        self.held.fetch_sub(shrink, Ordering::Relaxed);
-    }
-
-    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> DataFusionResult<()> {
-        self.pool.try_grow(reservation, additional)?;
-        self.add(additional);
-        Ok(())
-    }
-
-    fn reserved(&self) -> usize {
-        self.pool.reserved()
-    }
-
-    fn memory_limit(&self) -> MemoryLimit {
-        self.pool.memory_limit()
     }
 }

@@ -42,6 +42,7 @@ impl ListedSession for Session {
             statement_began: activity.began.map(time_of),
             transaction_began: self.open_transaction().map(|open| time_of(open.since)),
             progress: activity.progress,
+            memory: self.memory.held() as u64,
         }
     }
 

@@ -81,6 +81,7 @@ mod system_columns;
 pub(crate) mod system_tables;
 mod times;
 mod transaction;
+mod watched_pool;
 mod write_waits;
 
 pub(crate) use crate::settings::{Execution, PlanNotes, Settings};

@@ -21,7 +21,7 @@ use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanEx
 use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -184,7 +184,8 @@ impl CachedPlan {
         // One that is busy, or was given up.
         plans.retain(|kept| kept.settings != context.settings_number || *kept.text != **text);
         let task = context.task();
-        let Some(held) = hold(&mut plans, text.len() + 2 * bytes(plan), &task) else {
+        let pool = &context.session.engine.environment.memory_pool;
+        let Some(held) = hold(&mut plans, text.len() + 2 * bytes(plan), pool) else {
             return Ok(PlanLease::default());
         };
         let (pages, awake) = match wanted.reads_pages.then(|| context.snapshot.lend_pages()).transpose()?.flatten() {
@@ -222,19 +223,25 @@ impl CachedPlan {
     }
 
     /// Starts a copy of the plan, which tells by `cancel` how far it is, and `watch` how long it compiles.
-    pub(crate) fn rows(&self, cancel: &CancelToken, watch: &Arc<Stopwatch>) -> Result<SendableRecordBatchStream> {
+    pub(crate) fn rows(
+        &self,
+        session: &Session,
+        cancel: &CancelToken,
+        watch: &Arc<Stopwatch>,
+    ) -> Result<SendableRecordBatchStream> {
         let ready = self.ready().take();
         let plan = ready.map_or_else(|| self.copy(), Ok)?;
         progress::watch(cancel, &plan);
         self.counts.count(&self.fallbacks);
-        let rows = give_as(&self.schema, execute_stream(plan, self.task_of(cancel, watch))?);
+        let rows = give_as(&self.schema, execute_stream(plan, self.task_of(session, cancel, watch))?);
         Ok(PlanLease { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))
     }
 
-    /// The context of a run that `cancel` stops; that of the plan has the first run's.
-    fn task_of(&self, cancel: &CancelToken, watch: &Arc<Stopwatch>) -> Arc<TaskContext> {
+    /// The context of a run of a session that `cancel` stops; that of the plan has the first run's.
+    fn task_of(&self, session: &Session, cancel: &CancelToken, watch: &Arc<Stopwatch>) -> Arc<TaskContext> {
         let task = &self.task;
-        stoppable(task.session_id(), task.session_config().clone(), task.runtime_env(), (cancel, watch))
+        let environment = Arc::clone(&session.environment);
+        stoppable(task.session_id(), task.session_config().clone(), environment, (cancel, watch))
     }
 
     /// Makes the copy for the next run, which need not wait for it then.
@@ -268,8 +275,7 @@ impl CachedPlan {
 
 /// Takes `bytes` of the memory limit for another plan, in the place of others where they would be too many; `None` when
 /// that is not enough.
-fn hold(plans: &mut VecDeque<CachedPlan>, bytes: usize, task: &TaskContext) -> Option<MemoryReservation> {
-    let pool = task.memory_pool();
+fn hold(plans: &mut VecDeque<CachedPlan>, bytes: usize, pool: &Arc<dyn MemoryPool>) -> Option<MemoryReservation> {
     let most = match pool.memory_limit() {
         MemoryLimit::Finite(limit) => limit / SHARE,
         _ => usize::MAX,

@@ -83,6 +83,8 @@ pub struct SessionInfo {
     pub transaction_began: Option<SystemTime>,
     /// How far its statement is, of one that counts.
     pub progress: Option<StatementProgress>,
+    /// Bytes of memory that its statements and cursors hold for rows; the cache is nobody's.
+    pub memory: u64,
 }
 
 /// A session as the list of all of them knows it.

@@ -146,12 +146,12 @@ pub(crate) fn start_kept(
     let head = ResultHead { schema: kept.schema(), affected: None };
     let again = kept.at_rest();
     let watch = Arc::new(watch);
-    let (own, known) = (cancel.clone(), Arc::clone(&watch));
+    let (own, known, running) = (cancel.clone(), Arc::clone(&watch), Arc::clone(session));
     start_with(
         session,
         (cancel, watch, entered),
         (Told::Now(head), None),
-        async move { Ok((Outcome::Rows(kept.rows(&own, &known)?), None)) },
+        async move { Ok((Outcome::Rows(kept.rows(&running, &own, &known)?), None)) },
         move || again.make_ready(),
     )
 }

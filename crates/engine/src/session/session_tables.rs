@@ -33,5 +33,6 @@ pub(super) fn sessions(all: &[SessionInfo], own: i32) -> Result<RecordBatch> {
     columns.moment("statement_began", moment(|own| own.statement_began));
     columns.number("done", progress(|own| own.done));
     columns.number("total", progress(|own| own.total));
+    columns.number("memory", all.iter().map(|own| Some(own.memory)));
     columns.batch()
 }

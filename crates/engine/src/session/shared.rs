@@ -16,10 +16,12 @@ use crate::session::running::RunningStatements;
 use crate::session::sequence_values::SequenceValues;
 use crate::session::statement_tables::StatementTables;
 use crate::session::transaction::Slot;
+use crate::session::watched_pool::WatchedPool;
 use crate::session::{settings, state};
 use crate::settings::Settings;
 use crate::statements::Statement;
 use datafusion::catalog::{MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider};
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
@@ -41,6 +43,10 @@ pub(crate) struct Session {
     pub(crate) identity: Identity,
     /// Functions, rules and settings; each statement clones it and adds the catalog of its snapshot.
     pub(super) state: RwLock<SessionState>,
+    /// The memory that its statements hold.
+    pub(super) memory: Arc<WatchedPool>,
+    /// Memory pool, spill files and object stores for its statements.
+    pub(super) environment: Arc<RuntimeEnv>,
     /// The state of a statement that has ended, for the next one, and the number of its settings. Hundreds of functions by name are
     /// copied for as long as a short statement runs.
     spare: Mutex<Option<(SessionState, u64)>>,
@@ -123,7 +129,8 @@ impl Session {
     }
 
     fn made(engine: Arc<Engine>, options: &SessionOptions) -> Arc<Self> {
-        let state = state::template(&engine);
+        let (memory, environment) = WatchedPool::around(&engine.environment);
+        let state = state::template(&engine, &environment);
         let engine_settings = engine.settings_number;
         let rejects = Rejects::default();
         let notices = Notices::new(rejects.clone());
@@ -132,6 +139,8 @@ impl Session {
             state: RwLock::new(with_functions(state, own, identity.functions(&engine.recorder))),
             engine,
             identity,
+            memory,
+            environment,
             spare: Mutex::default(),
             settings_number: AtomicU64::new(engine_settings),
             temp: OnceLock::new(),

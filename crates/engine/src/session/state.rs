@@ -28,6 +28,7 @@ use crate::unnest::UnnestSubqueries;
 use crate::windows::SlidingAggregates;
 use crate::{bytes, functions, temporal, text};
 use datafusion::execution::SessionState;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
@@ -47,8 +48,8 @@ pub(crate) const CATALOG: &str = "gingham";
 /// The schema of names that stand alone: TEMP tables first, then what is in the default schema.
 pub(crate) const BARE_NAMES: &str = "gingham_session";
 
-/// A fresh session state for a database.
-pub(super) fn template(engine: &Engine) -> SessionState {
+/// A fresh session state for a database, of a session that has its memory from `environment`.
+pub(super) fn template(engine: &Engine, environment: &Arc<RuntimeEnv>) -> SessionState {
     let mut config = SessionConfig::new()
         .with_target_partitions(engine.threads)
         // Ours, which the catalog gives, instead of DataFusion's.
@@ -76,7 +77,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     options.extensions.insert(Settings { lab_stages, ..settings });
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
-        .with_runtime_env(Arc::clone(&engine.environment))
+        .with_runtime_env(Arc::clone(environment))
         .with_analyzer_rules(analyzer_rules())
         .with_optimizer_rules(optimizer_rules())
         .with_physical_optimizer_rules(physical_rules(engine))

@@ -36,6 +36,30 @@ fn runs(database: &Database, connection: &Connection, sql: &str) -> std::thread:
     thread
 }
 
+/// What a session's statements hold is told, and given back; a plan that another session has made counts for who runs it.
+#[test]
+fn sessions_tell_their_memory() {
+    let database = Database::in_memory().expect("a database");
+    let (one, other) = (database.connect(), database.connect());
+    one.execute("CREATE TABLE t AS SELECT n, 'text ' || n AS s FROM generate_series(1, 200000) AS g(n)")
+        .expect("a table");
+    let memory = |of: &Connection| info(&database, of).memory;
+    one.execute("BEGIN; DECLARE c SCROLL CURSOR FOR SELECT s FROM t; FETCH 50000 FROM c").expect("a cursor");
+    assert!(memory(&one) > 500_000, "{}", memory(&one));
+    assert_eq!(memory(&other), 0);
+    let told = rows(&other, &format!("SELECT memory FROM gingham_sessions WHERE session_id = {}", one.session_id()));
+    assert_eq!(told, [memory(&one).to_string()]);
+    one.execute("COMMIT").expect("the cursor is gone");
+    assert_eq!(memory(&one), 0);
+    let sorted = "SELECT s FROM t ORDER BY s";
+    one.query(sorted).and_then(gingham::QueryResult::collect_batches).expect("rows");
+    let mut again = other.query(sorted).expect("rows");
+    again.next().expect("a batch").expect("rows");
+    assert!(memory(&other) > 500_000 && memory(&one) == 0, "{} {}", memory(&other), memory(&one));
+    drop(again);
+    wait_until("it is given back", || memory(&other) == 0);
+}
+
 #[test]
 fn sessions_see_each_other() {
     let database = Database::in_memory().expect("a database");

@@ -58,7 +58,7 @@ pub(super) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
 /// Gives a setting its default again.
 pub(super) fn reset(session: &Session, name: &str) -> Result<()> {
     let name = current_name(name);
-    let fresh = crate::session::state::template(&session.engine);
+    let fresh = crate::session::state::template(&session.engine, &session.environment);
     session.change_state(|state| {
         let options = state.config_mut().options_mut();
         check_name(options, &name)?;
@@ -82,7 +82,7 @@ fn value_among(options: &ConfigOptions, name: &str) -> Option<String> {
 
 /// The names of the settings that have other values than those that a session begins with.
 pub(super) fn changed(session: &Session) -> Vec<String> {
-    let fresh = crate::session::state::template(&session.engine);
+    let fresh = crate::session::state::template(&session.engine, &session.environment);
     let (state, _) = session.state();
     let defaults = fresh.config().options().entries();
     let is_default = |name: &str, value: &Option<String>| match session.begun_with(name) {
