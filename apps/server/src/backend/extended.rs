@@ -190,6 +190,7 @@ impl ExtendedQueryHandler for Backend {
     {
         let session = self.session()?;
         if let Err(error) = session.end_implicit().await {
+            self.server.log.metrics.failure(error.code());
             let info = pgwire::error::ErrorInfo::from(error);
             client.feed(Answer::ErrorResponse(info.into())).await?;
         }
@@ -365,7 +366,7 @@ impl Session {
                 Some(tag) => Some(tag),
                 None => match parsed.kind {
                     StatementKind::CopyIn => {
-                        copy::begin(self, out, &parsed.sql, parsed.place(), false).await?;
+                        copy::begin(self, out, logged, parsed.place(), false).await?;
                         return Ok(true);
                     }
                     StatementKind::CopyOut => {

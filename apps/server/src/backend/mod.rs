@@ -86,6 +86,7 @@ impl Backend {
         if let Err(error) = &worked
             && !ends_all(error)
         {
+            self.server.log.metrics.failure(error.code());
             session.has_failed().await;
         }
         client.set_transaction_status(session.told_status());
