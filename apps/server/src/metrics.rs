@@ -82,6 +82,11 @@ impl Metrics {
     pub(crate) fn statement(&self, command: &str, took: Duration, rows: usize) {
         self.statements.get_or_create(&OfCommand { command: command.to_owned() }).inc();
         self.seconds.observe(took.as_secs_f64());
+        self.rows_sent(rows);
+    }
+
+    /// A client was sent rows.
+    pub(crate) fn rows_sent(&self, rows: usize) {
         self.rows.inc_by(rows as u64);
     }
 

@@ -71,6 +71,11 @@ impl StatementLog {
 }
 
 impl LoggedStatement<'_> {
+    /// Rows of it were sent, and there may be more.
+    pub(crate) fn has_sent(&self, rows: usize) {
+        self.log.metrics.rows_sent(rows);
+    }
+
     /// It has ended with a tag, and so many rows were sent.
     pub(crate) fn ended(&self, tag: &str, rows: usize) {
         let took = self.beginning.begun.elapsed();

@@ -87,7 +87,7 @@ impl Backend {
             && !ends_all(error)
         {
             self.server.log.metrics.failure(error.code());
-            session.has_failed().await;
+            session.has_failed(error.code()).await;
         }
         client.set_transaction_status(session.told_status());
         worked

@@ -27,6 +27,8 @@ use tokio_util::codec::{Framed, FramedParts};
 const LOGIN: Duration = Duration::from_secs(60);
 /// How long a client may take for the last word to it.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// The code of a session that is over.
+const ENDED: &str = "57P01";
 /// Bytes that are gathered before they are sent.
 const GATHERED: usize = 64 << 10;
 
@@ -175,7 +177,8 @@ impl Talk {
         if let PgWireError::IoError(error) = error {
             return Err(error);
         }
-        if error.is_fatal() || self.phase() != Phase::Session {
+        // The engine tells a statement that its session was ended; there is nothing behind it.
+        if error.is_fatal() || error.code() == ENDED || self.phase() != Phase::Session {
             self.end(error).await;
             return Ok(false);
         }
@@ -202,7 +205,7 @@ impl Talk {
 
 fn ending_error(ending: Ending) -> PgWireError {
     fatal(
-        "57P01",
+        ENDED,
         match ending {
             Ending::Drains => "the server is shutting down".into(),
             Ending::Cuts => "the server is shutting down, and statements had no more time".into(),

@@ -120,8 +120,7 @@ async fn who_stands_between_is_found_out() {
     assert_eq!(client.query("SELECT 1", &[]).await.unwrap().len(), 1);
     for binding in ["require", "prefer"] {
         let error = connect(between, &format!("{how} channel_binding={binding}"), &tls).await.unwrap_err();
-        let (state, text) = told(&error);
-        assert!(state.starts_with("28"), "{binding}: {state} {text}");
+        assert!(told(&error).1.contains("Channel binding"), "{binding}: {error:?}");
     }
     // A client that trusts the server alone says nothing to anybody else.
     assert!(connect(between, how, &Certificate::trusted(&[&own])).await.is_err());
@@ -177,7 +176,7 @@ async fn bytes_before_tls_are_not_taken_for_encrypted_ones() {
     assert!(answers.is_empty(), "the server has answered {answers:?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn tls_that_is_none_or_stops_half_way_does_no_harm() {
     let (served, _, tls) = serve(&PKCS_ECDSA_P256_SHA256);
     let other = connect(served.port(), "user=ada password=pencil sslmode=require", &tls).await.unwrap();

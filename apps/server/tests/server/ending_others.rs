@@ -9,7 +9,7 @@ use tokio_postgres::{AsyncMessage, Client, NoTls};
 const LONG: &str = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 100000) b";
 
 async fn pid(client: &Client) -> i32 {
-    client.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0)
+    client.query_one("SELECT pg_backend_pid()::int", &[]).await.unwrap().get(0)
 }
 
 /// What a function says of a session.
@@ -24,6 +24,7 @@ async fn runs(client: &Arc<Client>, by: &Client, sql: &str) -> JoinHandle<Result
     let running = tokio::spawn(async move { own.batch_execute(&text).await });
     let asked = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND state = 'active' AND query = $1");
     while by.query_one(&asked, &[&sql]).await.unwrap().get::<_, i64>(0) == 0 {
+        assert!(!running.is_finished(), "{sql}: {:?}", running.await);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     running
@@ -75,7 +76,8 @@ async fn what_runs_is_cancelled_or_ended() {
 async fn who_waits_for_the_turn_to_write_is_cancelled_or_ended() {
     let served = Served::start();
     let (holder, admin) = (served.client().await, served.client().await);
-    holder.batch_execute("CREATE TABLE t (n BIGINT); BEGIN; INSERT INTO t VALUES (1)").await.unwrap();
+    holder.batch_execute("CREATE TABLE t (n BIGINT)").await.unwrap();
+    holder.batch_execute("BEGIN; INSERT INTO t VALUES (1)").await.unwrap();
     for (function, state) in [("pg_cancel_backend", "57014"), ("pg_terminate_backend", "57P01")] {
         let client = Arc::new(served.client().await);
         let running = runs(&client, &admin, "INSERT INTO t VALUES (2)").await;
@@ -121,9 +123,23 @@ fn who_is_ended_is_told() {
     assert_eq!(idle.ask(&[query("SET application_name = 'idle'")]), "S C[SET] ZI");
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'idle'";
     assert_eq!(admin.ask(&[query(end)]), "T D C[SELECT 1] ZI");
-    let (letter, body) = idle.next().unwrap();
-    assert_eq!((letter, field(&body, b'S'), field(&body, b'C')), (b'E', "FATAL".into(), "57P01".into()));
-    assert!(idle.next().is_none());
+    let hears = |wire: &mut Wire| {
+        let (letter, body) = wire.next().unwrap();
+        assert_eq!((letter, field(&body, b'S'), field(&body, b'C')), (b'E', "FATAL".into(), "57P01".into()));
+        assert!(wire.next().is_none(), "nothing comes behind it");
+    };
+    hears(&mut idle);
+    // One that runs something hears the same, once.
+    let mut busy = Wire::ready(served.port());
+    assert_eq!(busy.ask(&[query("SET application_name = 'busy'")]), "S C[SET] ZI");
+    busy.send(&query("SELECT pg_sleep(1000)"));
+    assert_eq!(admin.ask(&[query(&end.replace("idle", "busy"))]), "T D C[SELECT 1] ZI");
+    let (letter, _) = busy.next().unwrap();
+    if letter == b'T' {
+        hears(&mut busy);
+    } else {
+        assert_eq!((letter, busy.next().is_none()), (b'E', true));
+    }
 }
 
 #[tokio::test]
