@@ -66,7 +66,11 @@ impl Metrics {
         };
         let mut registry = Registry::with_prefix("gingham");
         registry.register("statements", "Statements that have run, by their tags", own.statements.clone());
-        registry.register("failed_statements", "Errors of statements that clients were told, by their SQLSTATE", own.failures.clone());
+        registry.register(
+            "failed_statements",
+            "Errors of statements that clients were told, by their SQLSTATE",
+            own.failures.clone(),
+        );
         registry.register("statement_seconds", "How long statements took", own.seconds.clone());
         registry.register("rows_sent", "Rows that clients were sent", own.rows.clone());
         registry.register("connections", "Clients that were let in", own.connections.clone());
@@ -109,10 +113,7 @@ impl Metrics {
 
 /// Answers Prometheus, also while the server drains.
 pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>) {
-    let routes = axum::Router::new()
-        .route("/healthz", get(health))
-        .route("/metrics", get(metrics))
-        .with_state(server);
+    let routes = axum::Router::new().route("/healthz", get(health)).route("/metrics", get(metrics)).with_state(server);
     if let Err(error) = axum::serve(listener, routes).await {
         tracing::error!("--metrics: {error}");
     }

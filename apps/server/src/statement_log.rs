@@ -101,7 +101,8 @@ impl LoggedStatement<'_> {
         if !PLANNED.contains(&command) {
             return tracing::warn!(session, statement, "took {seconds:.3} s: {sql}");
         }
-        let (database, text, values) = (self.log.database.clone(), format!("EXPLAIN {}", self.sql), self.values.to_vec());
+        let (database, text, values) =
+            (self.log.database.clone(), format!("EXPLAIN {}", self.sql), self.values.to_vec());
         // A session of its own: the client's goes on, and shows what the client runs. Its temporary tables are not there.
         let mut options = SessionOptions::new();
         for name in OF_PLANS {

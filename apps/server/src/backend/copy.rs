@@ -37,7 +37,8 @@ pub(super) async fn begin(
     let copy = copy.map_err(|error| about(&error, place))?;
     let (format, columns, formats) = formats(copy.is_binary(), copy.columns());
     session.tell(out).await?;
-    *session.copy.lock().await = Some(ClientCopy { copy, sql: logged.sql.to_owned(), beginning: logged.beginning, is_of_text });
+    *session.copy.lock().await =
+        Some(ClientCopy { copy, sql: logged.sql.to_owned(), beginning: logged.beginning, is_of_text });
     out.send(Answer::CopyInResponse(CopyInResponse::new(format, columns, formats))).await
 }
 

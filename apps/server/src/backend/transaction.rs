@@ -83,10 +83,14 @@ impl Session {
     /// The error of a statement in a transaction that takes no more.
     pub(super) fn aborted(&self) -> PgWireError {
         match self.transaction().stood_still {
-            true => error(STOOD_STILL, "the transaction stood still for too long and was rolled back: it takes nothing but ROLLBACK"),
-            false => {
-                error("25P02", "the transaction has failed: it takes no statement but ROLLBACK, or ROLLBACK TO a savepoint")
-            }
+            true => error(
+                STOOD_STILL,
+                "the transaction stood still for too long and was rolled back: it takes nothing but ROLLBACK",
+            ),
+            false => error(
+                "25P02",
+                "the transaction has failed: it takes no statement but ROLLBACK, or ROLLBACK TO a savepoint",
+            ),
         }
     }
 

@@ -119,7 +119,10 @@ fn crowd(served: &Served, count: usize, steps: usize, come: fn(u16, usize), mut 
 fn ten_thousand_come_and_go() {
     let served = Served::with(&["--max-connections", "1000"]);
     let mut other = Wire::ready(served.port());
-    assert_eq!(other.ask(&[query("CREATE TABLE t (n BIGINT); CREATE TABLE own (n BIGINT)")]), "C[CREATE TABLE] C[CREATE TABLE] ZI");
+    assert_eq!(
+        other.ask(&[query("CREATE TABLE t (n BIGINT); CREATE TABLE own (n BIGINT)")]),
+        "C[CREATE TABLE] C[CREATE TABLE] ZI"
+    );
     crowd(&served, OPEN, 12, come_and_go, |round| {
         assert_eq!(other.ask(&[query(&format!("INSERT INTO own VALUES ({round})"))]), "C[INSERT 0 1] ZI");
         assert_eq!(other.ask(&[query("SELECT count(*) FROM own")]), "T D C[SELECT 1] ZI");

@@ -54,7 +54,9 @@ fn read_to_end(wire: &mut Wire) -> (String, String) {
 
 /// Waits until nobody new is let in.
 fn is_draining(served: &Served) {
-    crate::harness::wait_until("it takes no more clients", || TcpStream::connect(("127.0.0.1", served.port())).is_err());
+    crate::harness::wait_until("it takes no more clients", || {
+        TcpStream::connect(("127.0.0.1", served.port())).is_err()
+    });
 }
 
 #[test]

@@ -58,7 +58,10 @@ fn figures_are_those_of_the_traffic() {
 
     let [one, two, idle] = &mut all;
     assert_eq!(one.ask(&[query("CREATE TABLE t (k BIGINT PRIMARY KEY)")]), "C[CREATE TABLE] ZI");
-    assert_eq!(one.ask(&[query("INSERT INTO t VALUES (1), (2); INSERT INTO t VALUES (3)")]), "C[INSERT 0 2] C[INSERT 0 1] ZI");
+    assert_eq!(
+        one.ask(&[query("INSERT INTO t VALUES (1), (2); INSERT INTO t VALUES (3)")]),
+        "C[INSERT 0 2] C[INSERT 0 1] ZI"
+    );
     assert_eq!(one.ask(&[query("SELECT k FROM t")]), "T D D D C[SELECT 3] ZI");
     // By portions: one statement, three rows.
     let portions = [parse("", "SELECT k FROM t"), bind("", "", &[]), execute("", 2), execute("", 0), sync()];
@@ -172,7 +175,11 @@ fn requests_that_are_none_do_no_harm() {
         for (bytes, status) in &cases {
             let answer = request(port, bytes, true);
             let start = answer.split(' ').nth(1).unwrap_or_default();
-            assert!(start.starts_with(status), "{:?}: {answer:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(50)]));
+            assert!(
+                start.starts_with(status),
+                "{:?}: {answer:?}",
+                String::from_utf8_lossy(&bytes[..bytes.len().min(50)])
+            );
         }
         assert_eq!(page(port, "/healthz").0, 200);
         assert_eq!(other.ask(&[query("SELECT 1")]), "T D C[SELECT 1] ZI");
