@@ -131,7 +131,7 @@ impl Served {
             line.trim().trim_end_matches("kB").trim().parse().unwrap()
         };
         let handles = std::fs::read_dir(proc.join("fd")).unwrap().count();
-        Holds { bytes: number("VmRSS:") << 10, handles, threads: number("Threads:") }
+        Holds { bytes: number("RssAnon:") << 10, handles, threads: number("Threads:") }
     }
 }
 
@@ -145,6 +145,7 @@ impl Drop for Served {
 /// What a process has of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Holds {
+    /// Memory that is its own.
     pub(crate) bytes: u64,
     pub(crate) handles: usize,
     pub(crate) threads: u64,
@@ -171,9 +172,9 @@ pub(crate) fn add_user(users: &Path, name: &str, role: &str, password: &str) {
     assert!(child.wait().unwrap().success());
 }
 
-/// The program.
-pub(crate) fn program() -> &'static str {
-    env!("CARGO_BIN_EXE_gingham-server")
+/// The program, unless `GINGHAM_SERVER` names another: one of the release profile, say.
+pub(crate) fn program() -> String {
+    std::env::var("GINGHAM_SERVER").unwrap_or_else(|_| env!("CARGO_BIN_EXE_gingham-server").to_owned())
 }
 
 /// The code of a client's error.

@@ -8,6 +8,7 @@ mod ending;
 mod ending_others;
 mod harness;
 mod hostile;
+mod load;
 mod log;
 mod login;
 mod messages;

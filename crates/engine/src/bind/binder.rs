@@ -8,6 +8,7 @@ use crate::bind::names::TakenNames;
 use crate::bind::outer::OuterCall;
 use crate::bind::scope::{FromRelation, Level, Named};
 use crate::bind::tables::Tables;
+use crate::bind::told::ToldTypes;
 use crate::settings::ColumnNames;
 use crate::shared::SharedRows;
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -87,6 +88,8 @@ pub(super) struct Binder<'a> {
     pub(super) fixed: FixedLengths,
     /// Columns that are INTEGERs, also where they are planned as BIGINTs.
     pub(super) integers: IntegerColumns,
+    /// Columns that clients are told another type of than that of their values.
+    pub(super) told: ToldTypes,
 }
 
 /// Where a query stands.
@@ -229,11 +232,12 @@ impl Binder<'_> {
         renamed
     }
 
-    /// Notes of an expression's column whether it is a CHAR or an INTEGER.
+    /// Notes of an expression's column whether it is a CHAR or an INTEGER, and what clients are told that it is.
     pub(super) fn note(&mut self, expression: &Expr) {
         let column = column_of(expression);
         self.fixed.note(&column, self.fixed.of(expression));
         self.integers.note(&column, self.integers.are(expression));
+        self.told.note(&column, self.told.of(expression));
     }
 
     /// Takes the name that DataFusion gives an expression; false when another column has it. DataFusion leaves casts out of

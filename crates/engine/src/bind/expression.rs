@@ -273,8 +273,9 @@ impl Replacing<'_, '_> {
     pub(super) fn stand_in(&mut self, what: &str, expression: Planned, field: FieldRef) -> Expr {
         let name = self.binder.names.fresh(what);
         let replaced = Self::replaced(&name);
-        let is_integer = self.binder.integers.are(&expression);
-        self.binder.integers.note(&Column::new_unqualified(name.clone()), is_integer);
+        let column = Column::new_unqualified(name.clone());
+        self.binder.integers.note(&column, self.binder.integers.are(&expression));
+        self.binder.told.note(&column, self.binder.told.of(&expression));
         self.stand_ins.push(StandIn { name, field, expression });
         replaced
     }

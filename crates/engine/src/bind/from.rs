@@ -373,6 +373,7 @@ impl Binder<'_> {
     /// A plan whose columns have names that occur once.
     pub(super) fn own_names(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
         self.integers.note_typed(plan.schema());
+        self.told.note_fields(&plan);
         let columns = plan.schema().columns();
         let renamed = columns.into_iter().map(|column| {
             let name = self.names.fresh(&column.name);

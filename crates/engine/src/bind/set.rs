@@ -58,6 +58,8 @@ impl Binder<'_> {
             self.fixed.note(&own.column, lengths.map(|(one, two)| one.max(two)));
             let are_integers = self.integers.has(&own.column) && self.integers.has(&other.column);
             self.integers.note(&own.column, are_integers);
+            let (told, other) = (self.told.of_column(&own.column), self.told.of_column(&other.column));
+            self.told.note(&own.column, told.filter(|told| Some(*told) == other));
         }
         let called = left.columns;
         let names: Vec<String> = called.iter().map(|own| own.name.clone()).collect();

@@ -7,6 +7,8 @@ use crate::bind::fixed::FixedLengths;
 use crate::bind::mentioned::Mentioned;
 use crate::bind::names::TakenNames;
 use crate::bind::tables::{Lookup, Tables};
+use crate::bind::told::ToldTypes;
+use crate::postgres::TYPE_KEY;
 use crate::settings::Settings;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -23,7 +25,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct BoundQuery {
     pub(crate) plan: LogicalPlan,
-    pub(crate) names: OutputNames,
+    pub(crate) columns: OutputColumns,
     /// The tables beside the first one of FROM, for statements that change records.
     pub(crate) beside: Vec<Beside>,
 }
@@ -31,7 +33,7 @@ pub(crate) struct BoundQuery {
 impl BoundQuery {
     /// The plan with columns of the names that the user knows, which must be different.
     pub(crate) fn with_names(self) -> Result<LogicalPlan> {
-        let columns = self.plan.schema().columns().into_iter().zip(&self.names.0);
+        let columns = self.plan.schema().columns().into_iter().zip(&self.columns.names);
         let columns: Vec<Expr> = columns
             .map(|(column, name)| {
                 if column.name == *name && column.relation.is_none() {
@@ -56,8 +58,9 @@ pub(crate) async fn bind(
     let tables = Tables::of(query, lookup).await?;
     let (mut binder, place) = begun(state, query, tables, instead, verb)?;
     let bound = binder.query(query, &place)?;
-    let names = OutputNames(bound.columns.into_iter().map(|own| own.name).collect());
-    Ok(BoundQuery { plan: bound.plan, names, beside: binder.beside })
+    let told = bound.columns.iter().map(|own| binder.told.of_column(&own.column)).collect();
+    let names = bound.columns.into_iter().map(|own| own.name).collect();
+    Ok(BoundQuery { plan: bound.plan, columns: OutputColumns { names, told }, beside: binder.beside })
 }
 
 /// A binder of `query`, and the place where that stands.
@@ -80,6 +83,7 @@ pub(super) fn begun<'a>(
         column_names: Settings::of(state.config_options()).column_names,
         fixed: FixedLengths::default(),
         integers: IntegerColumns::default(),
+        told: ToldTypes::default(),
     };
     let place = QueryContext {
         tables: TablesOf::Statement(Rc::new(tables)),
@@ -92,21 +96,37 @@ pub(super) fn begun<'a>(
     Ok((binder, place))
 }
 
-/// What the columns of a result are called: as they were written, and perhaps several alike.
+/// What the columns of a result are called, as they were written, and perhaps several alike; and what clients are told besides.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OutputNames(pub(crate) Vec<String>);
+pub(crate) struct OutputColumns {
+    pub(crate) names: Vec<String>,
+    /// The number of the type of PostgreSQL that a column has for clients, where it is not that of its values.
+    told: Vec<Option<i64>>,
+}
 
-impl OutputNames {
+impl OutputColumns {
+    /// Columns of these names.
+    pub(crate) fn called(names: Vec<String>) -> Self {
+        Self { told: vec![None; names.len()], names }
+    }
+
     /// A schema under these names, where there is one for each of its columns.
     pub(crate) fn rename(&self, schema: &Schema) -> Schema {
-        if self.0.len() != schema.fields().len() {
+        if self.names.len() != schema.fields().len() {
             return schema.clone();
         }
-        let name = |(field, name): (&Arc<Field>, &String)| match field.name() == name {
-            true => Arc::clone(field),
-            false => Arc::new(field.as_ref().clone().with_name(name)),
+        let own = |(field, (name, told)): (&Arc<Field>, (&String, &Option<i64>))| {
+            let told = told.map(|oid| oid.to_string());
+            let is_told = told.is_none() || field.metadata().get(TYPE_KEY) == told.as_ref();
+            if field.name() == name && is_told {
+                return Arc::clone(field);
+            }
+            let mut metadata = field.metadata().clone();
+            metadata.extend(told.map(|oid| (TYPE_KEY.to_owned(), oid)));
+            Arc::new(field.as_ref().clone().with_name(name).with_metadata(metadata))
         };
-        let fields: Vec<Arc<Field>> = schema.fields().iter().zip(&self.0).map(name).collect();
+        let columns = self.names.iter().zip(&self.told);
+        let fields: Vec<Arc<Field>> = schema.fields().iter().zip(columns).map(own).collect();
         Schema::new_with_metadata(fields, schema.metadata().clone())
     }
 

@@ -8,7 +8,7 @@ use crate::session::{finished, finished_change, start, start_kept, wait};
 use crate::statements::Statement;
 use crate::statements::admin::prepare;
 use crate::statements::beginning::{beginning, writes};
-use crate::statements::dml::point;
+use crate::statements::dml::point::{self, AloneChange, PointChange};
 use crate::statements::rights::needs_writer;
 use crate::{Error, Result, statements};
 use datafusion::common::ParamValues;
@@ -86,7 +86,8 @@ impl Caller {
 /// Whether a statement was run at once.
 enum AtOnce {
     Done(Started),
-    NotSo(Stopwatch),
+    /// Not so; perhaps it is a change of one record.
+    NotSo(Stopwatch, Option<PointChange>),
 }
 
 /// Runs `work` on the database's threads, whose stacks are deep enough to plan on, and waits for it.
@@ -169,9 +170,9 @@ fn launch(
     if refused {
         return Err(session.read_only(command));
     }
-    let watch = match at_once(session, &statement, parameters.as_ref(), watch, &caller)? {
+    let (watch, change) = match at_once(session, &statement, parameters.as_ref(), watch, &caller)? {
         AtOnce::Done(started) => return Ok(started.called(command)),
-        AtOnce::NotSo(watch) => watch,
+        AtOnce::NotSo(watch, change) => (watch, change),
     };
     let mut statement = statement.into_owned();
     let beginning = match executed {
@@ -194,19 +195,27 @@ fn launch(
     {
         return Ok(start_kept(session, watch, (caller.cancel, entered), kept)?.called(command));
     }
-    let how = (caller.cancel, beginning, entered);
     let owns_files = caller.owns_files;
-    let started = start(session, caller.tables, watch, how, move |mut context| async move {
+    let (changing, cancel) = (Arc::clone(session), caller.cancel.clone());
+    let first = async move {
+        match change {
+            Some(change) => change.send(&changing, cancel).await,
+            None => Ok(None),
+        }
+    };
+    let how = (caller.cancel, beginning, entered);
+    let started = start(session, caller.tables, watch, how, first, move |mut context| async move {
         context.text = text;
         context.prepared = prepared;
         context.owns_files = owns_files;
-        statements::run(&context, statement, parameters).await
+        // It is large, and would be copied with each of those around it.
+        Box::pin(statements::run(&context, statement, parameters)).await
     });
     Ok(started?.called(command))
 }
 
-/// Runs a statement about one record, on this thread. One that writes waits for others, and is left to the database's
-/// threads when the caller must not.
+/// Runs a statement about one record, on this thread. One that writes waits for others, and is sent to them when the caller must not
+/// wait.
 fn at_once(
     session: &Arc<Session>,
     statement: &Statement,
@@ -217,24 +226,18 @@ fn at_once(
     if let Some((schema, batch)) = point::select(session, &caller.tables, statement, parameters)? {
         return Ok(AtOnce::Done(finished(watch, schema, batch)));
     }
-    if caller.waits
-        && session.with_settings(|settings| settings.statement_timeout.is_none())
-        && let Some(records) = change_now(session, statement, parameters, caller)?
-    {
-        return Ok(AtOnce::Done(finished_change(watch, records)));
+    let change = match point::alone(session, &caller.tables, statement, parameters)? {
+        None => return Ok(AtOnce::NotSo(watch, None)),
+        Some(AloneChange::InVain) => return Ok(AtOnce::Done(finished_change(watch, 0))),
+        Some(AloneChange::Change(change)) => change,
+    };
+    if !caller.waits || session.with_settings(|settings| settings.statement_timeout.is_some()) {
+        return Ok(AtOnce::NotSo(watch, Some(change)));
     }
-    Ok(AtOnce::NotSo(watch))
-}
-
-/// Changes one record at once, where the statement does so.
-fn change_now(
-    session: &Session,
-    statement: &Statement,
-    parameters: Option<&ParamValues>,
-    caller: &Caller,
-) -> Result<Option<u64>> {
-    point::change_now(session, &caller.tables, statement, parameters, &caller.cancel)
-        .map_err(|error| caller.cancel.why(error))
+    Ok(match change.make(session, &caller.cancel).map_err(|error| caller.cancel.why(error))? {
+        Some(records) => AtOnce::Done(finished_change(watch, records)),
+        None => AtOnce::NotSo(watch, None),
+    })
 }
 
 fn has_values(parameters: &ParamValues) -> bool {

@@ -331,7 +331,7 @@ impl Visible {
         options.extensions.insert(settings);
         let bound = bind::bind(&state, &mut query, inside, Vec::new(), "").await;
         let mut bound = bound.map_err(|error| error.about(format_args!("view '{name}'")))?;
-        for (own, given) in bound.names.0.iter_mut().zip(columns) {
+        for (own, given) in bound.columns.names.iter_mut().zip(columns) {
             *own = given;
         }
         Ok(Arc::new(ViewTable::new(bound.with_names()?, Some(query.to_string()))))

@@ -140,7 +140,7 @@ impl StatementContext {
         };
         let snapshot = session.seen(snapshot);
         let read_set = transaction.as_ref().and_then(|open| open.reads());
-        let (mut state, settings_number) = session.state();
+        let (mut state, settings_number) = session.statement_state();
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs = Catalogs::of_statement(
             Arc::clone(&session),

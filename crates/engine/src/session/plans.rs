@@ -9,7 +9,7 @@
 //! such a plan has a [`PlanLease`], and who comes while it is taken plans anew.
 
 use crate::Result;
-use crate::bind::{OutputNames, give_as};
+use crate::bind::{OutputColumns, give_as};
 use crate::compile::CompiledExec;
 use crate::datafusion::cancellation::StoppableExec;
 use crate::datafusion::fixes::UnwaitedJoins;
@@ -174,7 +174,7 @@ impl CachedPlan {
         context: &StatementContext,
         wanted: Option<PlanTraits>,
         plan: &Arc<dyn ExecutionPlan>,
-        names: &OutputNames,
+        columns: &OutputColumns,
     ) -> Result<PlanLease> {
         let Some((text, wanted)) = context.text.as_ref().zip(wanted) else { return Ok(PlanLease::default()) };
         if !is_repeatable(plan, true) {
@@ -199,7 +199,7 @@ impl CachedPlan {
             plan: reset_plan_states(Arc::clone(plan))?,
             ready: Arc::default(),
             task,
-            schema: Arc::new(names.rename(&plan.schema())),
+            schema: Arc::new(columns.rename(&plan.schema())),
             dynamic: plan.exists(|plan| Ok(plan.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_dynamic)))?,
             busy: busy.clone(),
             pages,

@@ -88,12 +88,13 @@ impl Beginning {
 }
 
 /// Starts `work`, which runs one statement that has `entered`, with `tables` of its own, in the context it is given, until it is
-/// cancelled by `cancel`.
+/// cancelled by `cancel`. It is done, and so many records are changed, where `first` says so, which has no context.
 pub(crate) fn start<F, W>(
     session: &Arc<Session>,
     tables: StatementTables,
     watch: Stopwatch,
     (cancel, beginning, entered): (CancelToken, Beginning, RunningGuard),
+    first: impl Future<Output = Result<Option<u64>>> + Send + 'static,
     work: W,
 ) -> Result<Started>
 where
@@ -104,10 +105,16 @@ where
     let (own, known) = (cancel.clone(), Arc::clone(&watch));
     let (sender, head) = oneshot::channel();
     let work = async move {
-        let mut context = beginning.context(begun, own, tables).await?;
+        if let Some(records) = first.await? {
+            return Ok((Outcome::Affected(records), None));
+        }
+        let mut context = beginning.context(Arc::clone(&begun), own, tables).await?;
         context.watch = known;
         let part = context.transaction.clone();
-        Ok((work(context).await?, part))
+        let (state, number) = (Arc::clone(&context.state), context.settings_number);
+        let outcome = work(context).await?;
+        begun.take_back(state, number);
+        Ok((outcome, part))
     };
     start_with(session, (cancel, watch, entered), (Told::Later(head), Some(sender)), work, || ())
 }

@@ -19,7 +19,7 @@ use crate::session::transaction::Slot;
 use crate::session::{settings, state};
 use crate::settings::Settings;
 use crate::statements::Statement;
-use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
+use datafusion::catalog::{MemoryCatalogProviderList, MemorySchemaProvider, SchemaProvider};
 use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionConfig;
@@ -41,6 +41,9 @@ pub(crate) struct Session {
     pub(crate) identity: Identity,
     /// Functions, rules and settings; each statement clones it and adds the catalog of its snapshot.
     pub(super) state: RwLock<SessionState>,
+    /// The state of a statement that has ended, for the next one, and the number of its settings. Hundreds of functions by name are
+    /// copied for as long as a short statement runs.
+    spare: Mutex<Option<(SessionState, u64)>>,
     /// Number of the settings in `state`: no two sets of settings in the process share one.
     pub(super) settings_number: AtomicU64,
     /// Home of TEMP tables, made when the first one is.
@@ -129,6 +132,7 @@ impl Session {
             state: RwLock::new(with_functions(state, own, identity.functions(&engine.recorder))),
             engine,
             identity,
+            spare: Mutex::default(),
             settings_number: AtomicU64::new(engine_settings),
             temp: OnceLock::new(),
             externals: Arc::new(MemorySchemaProvider::new()),
@@ -187,6 +191,22 @@ impl Session {
     pub(crate) fn state(&self) -> (SessionState, u64) {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         (state.clone(), self.settings_number())
+    }
+
+    /// As [`state`](Self::state), for a statement, which sets what is its own.
+    pub(super) fn statement_state(&self) -> (SessionState, u64) {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
+        spare.filter(|(_, number)| *number == self.settings_number()).unwrap_or_else(|| self.state())
+    }
+
+    /// Takes the state of a statement that has ended, unless something has kept it. Nothing stays in it of what the statement saw.
+    pub(super) fn take_back(&self, state: Arc<SessionState>, number: u64) {
+        let Some(mut state) = Arc::into_inner(state).filter(|_| number == self.settings_number()) else { return };
+        state.register_catalog_list(Arc::new(MemoryCatalogProviderList::new()));
+        state.config_mut().options_mut().extensions.insert(self.with_settings(Settings::clone));
+        // They have the settings, too.
+        state.mark_start_execution();
+        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some((state, number));
     }
 
     /// Looks at the settings.

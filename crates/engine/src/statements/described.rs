@@ -273,7 +273,7 @@ fn schema(context: &StatementContext, bound: &BoundQuery, parameters: &[Option<D
         let values = ParamValues::from(nulls.collect::<datafusion::error::Result<Vec<_>>>()?);
         plan = Cow::Owned(bound.plan.clone().with_param_values(values)?);
     }
-    Ok(Arc::new(bound.names.rename(plan.schema().as_arrow())))
+    Ok(Arc::new(bound.columns.rename(plan.schema().as_arrow())))
 }
 
 fn definition(context: &StatementContext, name: &ObjectName) -> Result<Arc<TableDefinition>> {

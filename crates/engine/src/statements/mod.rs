@@ -129,8 +129,8 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             let bound = context.bind_with(*query, parameters).await?;
             let wanted = CachedPlan::wanted(context, &bound.plan)?;
             let plan = context.physical_plan(bound.plan).await?;
-            let turn = CachedPlan::keep(context, wanted, &plan, &bound.names)?;
-            Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))
+            let turn = CachedPlan::keep(context, wanted, &plan, &bound.columns)?;
+            Ok(Outcome::Rows(turn.give(bound.columns.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, with, parameters).await,
         Sql::Update(statement) => {

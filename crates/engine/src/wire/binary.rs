@@ -1,7 +1,7 @@
 //! Columns as bytes: each in the one form that a few kinds of types share. An array is written as PostgreSQL's `array_send` does: how many
 //! dimensions there are, whether there is a NULL, the type of the elements, the length of each dimension and where it begins, and the elements.
 
-use crate::wire::column_type::{INT2VECTOR, OIDVECTOR};
+use crate::wire::column_type::{INT2VECTOR, OIDVECTOR, element_of};
 use crate::wire::column_type::{has_records, wire_type};
 use crate::wire::epoch::{EPOCH_DAYS, EPOCH_MICROSECONDS};
 use crate::wire::numeric;
@@ -12,10 +12,9 @@ use arrow::array::{
     TimestampMicrosecondArray, UInt32Array,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, Field, Int64Type, IntervalUnit, TimeUnit, TimestampMicrosecondType};
+use arrow::datatypes::{DataType, Decimal128Type, Int64Type, IntervalUnit, TimeUnit, TimestampMicrosecondType};
 use bytes::{BufMut, BytesMut};
 use datafusion::error::{DataFusionError, Result};
-use std::sync::Arc;
 
 /// A column whose values are written as bytes.
 pub(super) enum BinaryColumn {
@@ -100,22 +99,19 @@ impl BinaryColumn {
     /// The column of these values, which a client is told to be of a type.
     pub(super) fn told(values: &ArrayRef, oid: u32) -> Result<Self> {
         let to = |data_type: DataType| Ok::<_, DataFusionError>(cast(values, &data_type)?);
-        let list = |element: DataType| to(DataType::List(Arc::new(Field::new_list_field(element, true))));
-        let (lists, element_oid) = match oid {
-            21 => return Self::of(&to(DataType::Int16)?),
-            23 => return Self::of(&to(DataType::Int32)?),
-            26 | 28 => return Ok(Self::Oid(to(DataType::UInt32)?.as_primitive().clone())),
-            700 => return Self::of(&to(DataType::Float32)?),
-            INT2VECTOR | 1005 => (list(DataType::Int16)?, 21),
-            _ => (list(DataType::UInt32)?, 26),
-        };
-        let lists = lists.as_list::<i32>().clone();
-        let elements = match element_oid {
-            21 => Self::of(lists.values())?,
-            _ => Self::Oid(lists.values().as_primitive().clone()),
-        };
-        let first = i32::from(!matches!(oid, INT2VECTOR | OIDVECTOR));
-        Ok(Self::Array(BinaryList { lists, elements: Box::new(elements), element_oid, first }))
+        if let Some(element_oid) = element_of(oid) {
+            let lists = values.as_list::<i32>().clone();
+            let elements = Box::new(Self::told(lists.values(), element_oid)?);
+            let first = i32::from(!matches!(oid, INT2VECTOR | OIDVECTOR));
+            return Ok(Self::Array(BinaryList { lists, elements, element_oid, first }));
+        }
+        match oid {
+            21 => Self::of(&to(DataType::Int16)?),
+            23 => Self::of(&to(DataType::Int32)?),
+            26 | 28 => Ok(Self::Oid(to(DataType::UInt32)?.as_primitive().clone())),
+            700 => Self::of(&to(DataType::Float32)?),
+            _ => Self::of(values),
+        }
     }
 
     /// Writes a value and its length before it.

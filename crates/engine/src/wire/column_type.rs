@@ -83,15 +83,31 @@ pub fn field_type(field: &Field) -> WireType {
 /// The number of the type that a field tells, where its values can be given as such.
 pub(super) fn told(field: &Field) -> Option<u32> {
     let oid = field.metadata().get(TYPE_KEY)?.parse().ok()?;
-    let fits = match oid {
-        21 | 23 | 26 | 28 => *field.data_type() == DataType::Int64,
-        700 => *field.data_type() == DataType::Float64,
-        INT2VECTOR | OIDVECTOR | 1005 | 1028 => {
-            matches!(field.data_type(), DataType::List(element) if *element.data_type() == DataType::Int64)
+    let fits = match element_of(oid) {
+        Some(element) => {
+            matches!(field.data_type(), DataType::List(own) if is_told_as(own.data_type(), element))
         }
-        _ => false,
+        None => is_told_as(field.data_type(), oid),
     };
     fits.then_some(oid)
+}
+
+/// Whether values of Arrow's type can be given as those of a type of PostgreSQL.
+fn is_told_as(data_type: &DataType, oid: u32) -> bool {
+    match oid {
+        21 | 23 | 26 | 28 => *data_type == DataType::Int64,
+        700 => *data_type == DataType::Float64,
+        _ => false,
+    }
+}
+
+/// The number of the type of the elements of arrays, and of vectors.
+pub(super) fn element_of(oid: u32) -> Option<u32> {
+    match oid {
+        INT2VECTOR => Some(21),
+        OIDVECTOR => Some(26),
+        _ => type_of_oid(oid.into()).filter(|(_, is_array)| *is_array).and_then(|(own, _)| u32::try_from(own.oid).ok()),
+    }
 }
 
 /// Whether values are records, or have some within.
@@ -112,6 +128,44 @@ pub(super) fn has_records(data_type: &DataType) -> bool {
 mod tests {
     use super::*;
     use arrow::datatypes::TimeUnit;
+
+    /// What clients are told of the columns of a query.
+    fn told_of(sql: &str) -> Vec<u32> {
+        let connection = crate::Database::in_memory().unwrap().connect();
+        let rows = connection.query(sql).unwrap();
+        let told: Vec<u32> = rows.schema().fields().iter().map(|field| field_type(field).oid).collect();
+        let kept = connection.prepare(sql).unwrap().schema().unwrap();
+        assert_eq!(told, kept.fields().iter().map(|field| field_type(field).oid).collect::<Vec<_>>(), "{sql}");
+        rows.collect_batches().unwrap();
+        told
+    }
+
+    #[test]
+    fn types_of_the_catalog_outlast_what_is_made_of_its_columns() {
+        let cases: &[(&str, &[u32])] = &[
+            ("SELECT oid, typlen, typname FROM pg_type", &[26, 21, 25]),
+            ("SELECT array_agg(oid), max(oid), count(oid), array_agg(typlen) FROM pg_type", &[1028, 26, 20, 1005]),
+            (
+                "SELECT CASE WHEN typlen > 0 THEN oid ELSE NULL END, CASE WHEN typlen > 0 THEN oid ELSE oid + 1 END FROM pg_type",
+                &[26, 20],
+            ),
+            ("SELECT CASE WHEN true THEN (SELECT array_agg(t.oid ORDER BY t.oid) FROM pg_type t) END AS a", &[1028]),
+            (
+                "WITH RECURSIVE r(o, d) AS (SELECT oid, 1 FROM pg_type WHERE oid = 23 UNION ALL
+              SELECT t.oid, r.d + 1 FROM pg_type t, r WHERE r.d < 3 AND t.oid = r.o) SELECT DISTINCT * FROM r",
+                &[26, 20],
+            ),
+            ("SELECT oid FROM pg_type UNION SELECT oid FROM pg_class", &[26]),
+            ("SELECT a.l[1], oid + 1 FROM (SELECT array_agg(oid) AS l FROM pg_type) a, pg_class", &[26, 20]),
+            (
+                "SELECT ARRAY(SELECT oid FROM pg_type), coalesce(oid, NULL), lag(oid) OVER () FROM pg_class",
+                &[1028, 26, 26],
+            ),
+        ];
+        for (sql, expected) in cases {
+            assert_eq!(told_of(sql), *expected, "{sql}");
+        }
+    }
 
     #[test]
     fn types_are_those_that_clients_know() {

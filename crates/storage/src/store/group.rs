@@ -10,6 +10,7 @@ use crate::store::point_updates::PointUpdate;
 use crate::write::transaction::Transaction;
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,14 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Jobs that wait.
 #[derive(Debug, Default)]
-pub(crate) struct Jobs(Mutex<Vec<WriteJob>>);
+pub(crate) struct Jobs(Mutex<JobList>);
+
+#[derive(Debug, Default)]
+struct JobList {
+    waiting: Vec<WriteJob>,
+    /// Whether a thread sees to the jobs whose senders are no threads.
+    is_led: bool,
+}
 
 /// What somebody wants to have done in a transaction, and whether that was committed.
 struct WriteJob {
@@ -47,11 +55,19 @@ pub(crate) enum JobKind {
 }
 
 /// How a job ended, and who waits for that.
-struct Outcome {
+pub(crate) struct Outcome {
     ended: Mutex<Option<Ended>>,
     /// Why its sender waits no longer, if it could not take it back.
     given_up: Mutex<Option<Error>>,
-    sender: Thread,
+    sender: Sender,
+}
+
+/// Who waits for a job.
+enum Sender {
+    /// A thread, which sees to it that the job is done.
+    Thread(Thread),
+    /// Asynchronous code, once it has asked.
+    Task(Mutex<Option<Waker>>),
 }
 
 enum Ended {
@@ -104,8 +120,22 @@ impl JobKind {
 
 impl Outcome {
     /// An outcome for a job that this thread sends.
-    fn new() -> Self {
-        Self { ended: Mutex::default(), given_up: Mutex::default(), sender: std::thread::current() }
+    fn of_thread() -> Self {
+        Self { ended: Mutex::default(), given_up: Mutex::default(), sender: Sender::Thread(std::thread::current()) }
+    }
+
+    /// An outcome for a job that asynchronous code sends.
+    fn of_task() -> Self {
+        Self { ended: Mutex::default(), given_up: Mutex::default(), sender: Sender::Task(Mutex::default()) }
+    }
+
+    /// The result once there is one. `waker` is told when there is.
+    pub(crate) fn poll(&self, waker: &Waker) -> Option<Result<()>> {
+        let mut ended = self.get();
+        if let (None, Sender::Task(sender)) = (&*ended, &self.sender) {
+            *sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+        }
+        ended.take().map(Ended::result)
     }
 
     fn get(&self) -> MutexGuard<'_, Option<Ended>> {
@@ -118,7 +148,22 @@ impl Outcome {
 
     fn end(&self, ended: Ended) {
         *self.get() = Some(ended);
-        self.sender.unpark();
+        match &self.sender {
+            Sender::Thread(sender) => sender.unpark(),
+            Sender::Task(sender) => {
+                let waker = sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+                waker.iter().for_each(Waker::wake_by_ref);
+            }
+        }
+    }
+}
+
+impl Ended {
+    fn result(self) -> Result<()> {
+        match self {
+            Self::Committed => Ok(()),
+            Self::Failed(error) => Err(error),
+        }
     }
 }
 
@@ -148,14 +193,31 @@ impl WriteJob {
 }
 
 impl Jobs {
-    fn list(&self) -> MutexGuard<'_, Vec<WriteJob>> {
+    fn list(&self) -> MutexGuard<'_, JobList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a job back that nobody has begun; one that somebody has taken is not put back, but fails with `error`.
-    fn withdraw(&self, outcome: &Arc<Outcome>, error: Error) -> bool {
-        outcome.given_up().get_or_insert(error);
+    /// Adds a job of asynchronous code; says whether a thread has to [`lead`](Store::lead) from now on.
+    pub(crate) fn send(&self, options: &WriteOptions, work: JobKind) -> (Arc<Outcome>, bool) {
+        let outcome = Arc::new(Outcome::of_task());
         let mut list = self.list();
+        list.waiting.push(WriteJob { work, options: options.clone(), outcome: Arc::clone(&outcome) });
+        (outcome, !std::mem::replace(&mut list.is_led, true))
+    }
+
+    /// The first job whose sender is no thread. When there is none, nobody leads any more.
+    fn first_of_tasks(&self) -> Option<Arc<Outcome>> {
+        let mut list = self.list();
+        let of_task = |job: &&WriteJob| matches!(job.outcome.sender, Sender::Task(_));
+        let first = list.waiting.iter().find(of_task).map(|job| Arc::clone(&job.outcome));
+        list.is_led = first.is_some();
+        first
+    }
+
+    /// Takes a job back that nobody has begun; one that somebody has taken is not put back, but fails with `error`.
+    pub(crate) fn withdraw(&self, outcome: &Arc<Outcome>, error: Error) -> bool {
+        outcome.given_up().get_or_insert(error);
+        let list = &mut self.list().waiting;
         let waiting = list.len();
         list.retain(|job| !Arc::ptr_eq(&job.outcome, outcome));
         list.len() < waiting
@@ -163,7 +225,7 @@ impl Jobs {
 
     /// The next jobs of the kind of one that waits: others' senders have their own turns, and threads that are made for them.
     fn take(&self, own: &Arc<Outcome>) -> Vec<WriteJob> {
-        let mut list = self.list();
+        let list = &mut self.list().waiting;
         let kind = list.iter().find(|job| Arc::ptr_eq(&job.outcome, own)).map(WriteJob::kind);
         let mut together = 0;
         let mut goes = |job: &mut WriteJob| {
@@ -176,7 +238,7 @@ impl Jobs {
 
     /// Puts jobs back for the next turn, but for those whose senders would have taken them back meanwhile.
     fn put_back(&self, jobs: Vec<WriteJob>) {
-        let mut list = self.list();
+        let list = &mut self.list().waiting;
         let mut wanted = Vec::with_capacity(jobs.len());
         for job in jobs {
             let given_up = job.outcome.given_up().take();
@@ -214,11 +276,9 @@ impl Store {
         work: JobKind,
         given_up: Option<&dyn Fn() -> bool>,
     ) -> Result<()> {
-        let Some(jobs) = self.jobs.downcast_ref::<Jobs>() else {
-            return Err(Error::Internal("the store was opened without a list of jobs".into()));
-        };
-        let outcome = Arc::new(Outcome::new());
-        jobs.list().push(WriteJob { work, options: options.clone(), outcome: Arc::clone(&outcome) });
+        let jobs = self.waiting_jobs()?;
+        let outcome = Arc::new(Outcome::of_thread());
+        jobs.list().waiting.push(WriteJob { work, options: options.clone(), outcome: Arc::clone(&outcome) });
         // A job that is put back has waited already.
         let deadline = options.patience().and_then(|limit| Instant::now().checked_add(limit));
         let (mut deadline, mut given_up) = (deadline, given_up);
@@ -239,12 +299,27 @@ impl Store {
                 Entered::TooLate => deadline = None,
             }
             let ended = outcome.get().take();
-            match ended {
-                None => {}
-                Some(Ended::Committed) => return Ok(()),
-                Some(Ended::Failed(error)) => return Err(error),
+            if let Some(ended) = ended {
+                return ended.result();
             }
         }
+    }
+
+    /// Does the jobs of asynchronous code until none is left. Blocks.
+    pub fn lead(self: &Arc<Self>) -> Result<()> {
+        let jobs = self.waiting_jobs()?;
+        while let Some(first) = jobs.first_of_tasks() {
+            // When the turn comes, others may have done it, or its sender may have taken it back.
+            if let Entered::Turn(_turn) = self.line.enter(None, None, || false) {
+                self.do_jobs(jobs, &first);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn waiting_jobs(&self) -> Result<&Jobs> {
+        let known = self.jobs.downcast_ref::<Jobs>();
+        known.ok_or_else(|| Error::Internal("the store was opened without a list of jobs".into()))
     }
 
     /// Does the jobs that wait, as many as go together with the caller's `own`. The caller has the turn.

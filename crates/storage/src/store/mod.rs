@@ -16,3 +16,4 @@ pub use crate::maintenance::report::CheckReport;
 pub use crate::open::{Store, Waited, WriteOptions};
 pub use facade::OpenOptions;
 pub use open_transaction::{OpenTransaction, SAVEPOINTS};
+pub use point_updates::SentChange;

@@ -6,11 +6,13 @@ use crate::lmdb::environment::Environment;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::panics::{self, PanicPoint, guarded};
-use crate::store::group::{Given, JobKind};
+use crate::store::group::{Given, JobKind, Outcome};
 use crate::write::heap::writer::HeapWriter;
 use crate::write::transaction::Transaction;
-use crate::{Result, TableId};
+use crate::{Error, Result, TableId};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// What is done to a record; it may be done more than once.
 type PointWork = dyn Fn(&mut HeapWriter<'_, '_>) -> Result<()> + Send;
@@ -28,6 +30,52 @@ impl PointUpdate {
     }
 }
 
+/// A change that was sent, as a future of what it gives once it is committed. It is taken back when this is dropped, unless
+/// somebody has begun it.
+pub struct SentChange<R> {
+    store: Arc<Store>,
+    outcome: Arc<Outcome>,
+    given: Given<R>,
+}
+
+impl<R> SentChange<R> {
+    /// Takes the change back; false when somebody is at it, and it has to be waited for. It fails with `error` when it would have to be
+    /// done again.
+    pub fn withdraw(&self, error: Error) -> bool {
+        self.store.waiting_jobs().is_ok_and(|jobs| jobs.withdraw(&self.outcome, error))
+    }
+}
+
+impl<R> Future for SentChange<R> {
+    type Output = Result<R>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R>> {
+        match self.outcome.poll(context.waker()) {
+            None => Poll::Pending,
+            Some(ended) => Poll::Ready(ended.and_then(|()| self.given.take())),
+        }
+    }
+}
+
+impl<R> Drop for SentChange<R> {
+    fn drop(&mut self) {
+        self.withdraw(Error::Cancelled);
+    }
+}
+
+fn as_job<R: Send + 'static>(
+    table: TableId,
+    change: impl Fn(&mut HeapWriter<'_, '_>) -> Result<R> + Send + 'static,
+) -> (JobKind, Given<R>) {
+    let given = Given::default();
+    let slot = given.clone();
+    let change = Box::new(move |heap: &mut HeapWriter<'_, '_>| {
+        slot.put(change(heap)?);
+        Ok(())
+    });
+    (JobKind::Point(PointUpdate { table, change }), given)
+}
+
 impl Store {
     /// Runs `change` on a heap table as [`submit`](Self::submit) runs other work. It may be run more than once, of which the last
     /// counts. Gives up when `given_up` says so before it has begun.
@@ -38,14 +86,22 @@ impl Store {
         table: TableId,
         change: impl Fn(&mut HeapWriter<'_, '_>) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        let given = Given::default();
-        let slot = given.clone();
-        let change = Box::new(move |heap: &mut HeapWriter<'_, '_>| {
-            slot.put(change(heap)?);
-            Ok(())
-        });
-        self.wait_for(options, JobKind::Point(PointUpdate { table, change }), Some(given_up))?;
+        let (work, given) = as_job(table, change);
+        self.wait_for(options, work, Some(given_up))?;
         given.take()
+    }
+
+    /// As [`submit_point`](Self::submit_point), for asynchronous code: the change is a job from now on. A thread has to call
+    /// [`lead`](Self::lead) when the second of what is returned says so.
+    pub fn send_point<R: Send + 'static>(
+        self: &Arc<Self>,
+        options: &WriteOptions,
+        table: TableId,
+        change: impl Fn(&mut HeapWriter<'_, '_>) -> Result<R> + Send + 'static,
+    ) -> Result<(SentChange<R>, bool)> {
+        let (work, given) = as_job(table, change);
+        let (outcome, must_lead) = self.waiting_jobs()?.send(options, work);
+        Ok((SentChange { store: Arc::clone(self), outcome, given }, must_lead))
     }
 
     /// Makes changes in one transaction; gives what became of its commit, or `None` when one of the changes failed and all are
@@ -81,7 +137,6 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
     use crate::io::memory::MemoryBudget;
     use crate::lmdb::records;
     use crate::model::heap_options::HeapLayout;
@@ -133,9 +188,13 @@ mod tests {
         Datum::Bytes(label.as_bytes().into())
     }
 
-    fn submit(store: &Arc<Store>, table: &TableDefinition, key: i64, does: &Does) -> Result<bool> {
+    fn work(
+        table: &TableDefinition,
+        key: i64,
+        does: &Does,
+    ) -> impl Fn(&mut HeapWriter<'_, '_>) -> Result<bool> + Send + use<> {
         let (index, does) = (table.indexes[0].clone(), does.clone());
-        store.submit_point(&WriteOptions::default(), &|| false, table.id, move |heap| {
+        move |heap| {
             let Some((id, _)) = heap.record_by_key(&index, &[Datum::Integer(key.into())], &[])? else {
                 return Ok(false);
             };
@@ -151,7 +210,25 @@ mod tests {
                     panic!("a fault")
                 }
             }
-        })
+        }
+    }
+
+    struct Unpark(std::thread::Thread);
+
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    fn wait<R>(mut sent: SentChange<R>) -> Result<R> {
+        let waker = Arc::new(Unpark(std::thread::current())).into();
+        loop {
+            if let Poll::Ready(ended) = Pin::new(&mut sent).poll(&mut Context::from_waker(&waker)) {
+                return ended;
+            }
+            std::thread::park();
+        }
     }
 
     /// The jobs of a group, in the order in which they came, leave what they leave one after the other.
@@ -163,16 +240,27 @@ mod tests {
     ) {
         let turn = store.turn(&WriteOptions::default()).unwrap();
         let ended: Vec<Ended> = std::thread::scope(|scope| {
-            let mut senders = Vec::new();
-            for (of, key, does) in jobs {
-                let table = &tables[*of];
-                senders.push(scope.spawn(move || submit(store, table, *key, does).map_err(failed)));
-                while store.line.waiting() < senders.len() {
+            let (mut senders, mut threads) = (Vec::new(), 0);
+            for (at, (of, key, does)) in jobs.iter().enumerate() {
+                let (table, work) = (tables[*of].id, work(&tables[*of], *key, does));
+                let options = WriteOptions::default();
+                if at % 3 == 0 {
+                    senders.push(scope.spawn(move || store.submit_point(&options, &|| false, table, work)));
+                    threads += 1;
+                } else {
+                    let (sent, must_lead) = store.send_point(&options, table, work).unwrap();
+                    senders.push(scope.spawn(move || wait(sent)));
+                    if must_lead {
+                        scope.spawn(|| store.lead().unwrap());
+                        threads += 1;
+                    }
+                }
+                while store.line.waiting() < threads {
                     std::thread::yield_now();
                 }
             }
             drop(turn);
-            senders.into_iter().map(|sender| sender.join().unwrap()).collect()
+            senders.into_iter().map(|sender| sender.join().unwrap().map_err(failed)).collect()
         });
         let mut expected: Vec<Ended> = Vec::new();
         for (of, key, does) in jobs {
@@ -224,6 +312,31 @@ mod tests {
             Ok(transaction.known.len())
         });
         assert!(known.unwrap() > 0, "records were known");
+    }
+
+    #[test]
+    fn a_sent_change_can_be_taken_back_until_it_is_begun() {
+        let store = Store::scratch(MemoryBudget::new(1 << 30)).unwrap();
+        let own = table(&store, HeapLayout::Nsm, "t");
+        let insert = |heap: &mut HeapWriter<'_, '_>| heap.insert(&[Datum::Integer(1), text("first")]).map(drop);
+        store.write(|transaction| transaction.heap(own.id, insert)).unwrap();
+        let label = |label: &str| work(&own, 1, &Does::Label(label.into()));
+        let send = |label| store.send_point(&WriteOptions::default(), own.id, label).unwrap();
+        let turn = store.turn(&WriteOptions::default()).unwrap();
+        let (withdrawn, must_lead) = send(label("withdrawn"));
+        assert!(must_lead && withdrawn.withdraw(Error::Cancelled) && !withdrawn.withdraw(Error::Cancelled));
+        let (dropped, must_lead) = send(label("dropped"));
+        assert!(!must_lead, "somebody was told to lead");
+        drop(dropped);
+        drop(turn);
+        store.lead().unwrap();
+        let (kept, must_lead) = send(label("kept"));
+        assert!(must_lead, "nobody leads when nothing is to be done");
+        store.lead().unwrap();
+        assert!(!kept.withdraw(Error::Cancelled) && wait(kept).unwrap());
+        let heap = store.heap(own.id).unwrap();
+        let found = heap.record_by_key(&own.indexes[0], &[Datum::Integer(1)], &[1]).unwrap();
+        assert_eq!(found.map(|(_, record)| record[0].clone()), Some(text("kept")));
     }
 
     #[test]

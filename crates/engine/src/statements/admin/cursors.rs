@@ -22,7 +22,7 @@ pub(crate) async fn declare(
     query::refuse_ignored(&mut query)?;
     let bound = context.bind(query, parameters).await?;
     let plan = context.physical_plan(bound.plan).await?;
-    let rows = bound.names.give(context.execute(plan)?);
+    let rows = bound.columns.give(context.execute(plan)?);
     let options = CursorOptions { hold, scroll, depth };
     context.session.cursors.declare(&context.session, name, options, rows)?;
     Ok(Outcome::Done)

@@ -34,7 +34,7 @@ pub(crate) async fn describe(context: &StatementContext, statement: Sql) -> Resu
             };
             query::refuse_ignored(&mut query)?;
             let bound = context.bind(*query, None).await?;
-            columns_of_schema(&bound.names.rename(bound.plan.schema().as_arrow()))
+            columns_of_schema(&bound.columns.rename(bound.plan.schema().as_arrow()))
         }
         other => Err(unsupported(other.to_string())),
     }

@@ -171,7 +171,7 @@ async fn create_as(
     // The queries of a set operation have one type for each column only when they are analyzed.
     let analyzed =
         context.state.analyzer().execute_and_check(bound.plan.clone(), context.state.config_options(), |_, _| {})?;
-    let source = bound.names.rename(analyzed.schema().as_arrow());
+    let source = bound.columns.rename(analyzed.schema().as_arrow());
     let scope = ConstraintScope { context, snapshot: &place.snapshot };
     let CreatedTable { definition, sequences } = definition::build(&scope, place.name, &statement, Some(&source))?;
     if !sequences.is_empty() {

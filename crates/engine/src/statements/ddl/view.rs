@@ -147,7 +147,7 @@ async fn validate(
             format!("view '{name}' has the parameter {parameter}; a view has none"),
         ));
     }
-    let all = &bound.names.0;
+    let all = &bound.columns.names;
     if names.len() > all.len() {
         return Err(Error::invalid(
             SqlState::InvalidTableDefinition,

@@ -8,9 +8,9 @@
 mod change;
 
 pub(crate) use crate::statements::dml::point::change::change;
-pub(crate) use crate::statements::dml::point::change::change_now;
+pub(crate) use crate::statements::dml::point::change::{AloneChange, PointChange, alone};
 
-use crate::bind::{OutputNames, heading};
+use crate::bind::{OutputColumns, heading};
 use crate::session::{Execution, Session, StatementTables};
 use crate::sql::names::fold;
 use crate::statements::Statement;
@@ -58,7 +58,7 @@ pub(crate) fn select(
     let columns: Vec<&ColumnDefinition> = places.iter().map(|at| &table.definition.columns[*at]).collect();
     let fields = table.definition.arrow_schema().project(&places)?;
     let names: Option<Vec<String>> = select.projection.iter().map(heading).collect();
-    let schema = Arc::new(OutputNames(names.unwrap_or_default()).rename(&fields));
+    let schema = Arc::new(OutputColumns::called(names.unwrap_or_default()).rename(&fields));
     let batch = match record {
         None => RecordBatch::new_empty(Arc::clone(&schema)),
         Some((_, values)) => one_row(&schema, &columns, &values)?,

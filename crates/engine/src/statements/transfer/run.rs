@@ -219,7 +219,7 @@ async fn query_to_copy(
         CopyToSource::Relation(name) => all_of(&name)?,
     };
     let bound = context.bind(query, parameters).await?;
-    let names = &bound.names.0;
+    let names = &bound.columns.names;
     if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
         return Err(Error::invalid(
             SqlState::DuplicateColumn,

@@ -41,8 +41,8 @@ pub(crate) async fn run(
 ) -> Result<Outcome> {
     let Summarize { mut query, table } = summarize;
     refuse_ignored(&mut query)?;
-    let BoundQuery { plan, names, .. } = context.bind(query.clone(), parameters.clone()).await?;
-    let schema = names.rename(plan.schema().as_arrow());
+    let BoundQuery { plan, columns, .. } = context.bind(query.clone(), parameters.clone()).await?;
+    let schema = columns.rename(plan.schema().as_arrow());
     let exact = exact::figures(context, &query, &schema, parameters).await?;
     let estimated = sketch::estimates(context, plan, &exact).await?;
     let types = match stored_types(context, table.as_ref())? {

@@ -88,7 +88,7 @@ impl Returning {
         // Its plan is no news where the statement does not run.
         let context = if context.is_planned_only() { context.not_explained() } else { context.clone() };
         let bound = context.bind_instead(*statement, vec![instead], "RETURNING", parameters).await?;
-        Returned::all(bound.names.give(context.rows(bound.plan).await?)).await
+        Returned::all(bound.columns.give(context.rows(bound.plan).await?)).await
     }
 }
 

@@ -211,7 +211,7 @@ async fn attempt(
                 let mut own = known.rows_of(place)?;
                 refuse_ignored(&mut own)?;
                 let bound = here.bind(own, parameters.clone()).await?;
-                let rows = Returned::all(bound.names.give(here.rows(bound.plan).await?)).await?;
+                let rows = Returned::all(bound.columns.give(here.rows(bound.plan).await?)).await?;
                 known.put(place, Some(rows))?;
             }
             None => {}
@@ -223,7 +223,7 @@ async fn attempt(
         (Sql::Query(mut last), _) => {
             refuse_ignored(&mut last)?;
             let bound = here.bind(*last, parameters).await?;
-            (0, Some(Returned::all(bound.names.give(here.rows(bound.plan).await?)).await?))
+            (0, Some(Returned::all(bound.columns.give(here.rows(bound.plan).await?)).await?))
         }
         (change, with) => found.part(&here, change, with, parameters).await?,
     };

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// What becomes of a record.
 #[derive(Debug, Clone)]
-struct PointChange {
+pub(crate) struct PointChange {
     /// The table as it was when the statement was read.
     definition: Arc<TableDefinition>,
     key: IndexLookup,
@@ -46,30 +46,30 @@ struct Plain<'s> {
     condition: &'s SqlExpr,
 }
 
-/// UPDATE or DELETE of one record, alone, made at once unless it is cancelled. Returns the number of records changed; `None` for
-/// what goes the usual way. Blocks.
-pub(crate) fn change_now(
+/// An UPDATE or DELETE of one record, alone.
+pub(crate) enum AloneChange {
+    /// The table has no such record: there is nothing to write, and no reason to wait for the turn.
+    InVain,
+    /// There is something to do.
+    Change(PointChange),
+}
+
+/// The UPDATE or DELETE of one record that a statement is, outside of a transaction; `None` for what goes the usual way.
+pub(crate) fn alone(
     session: &Session,
     tables: &StatementTables,
     statement: &Statement,
     parameters: Option<&ParamValues>,
-    cancel: &CancelToken,
-) -> Result<Option<u64>> {
+) -> Result<Option<AloneChange>> {
     let Some(Plain { from, assignments, condition }) = plain(statement) else { return Ok(None) };
     let Some(name) = plain_name(from) else { return Ok(None) };
     if !is_offered(session, tables, &name)? {
         return Ok(None);
     }
-    let store = &session.engine.store;
     let Some(table) = session.pinned_table(&name)? else { return Ok(None) };
     let Some(change) = PointChange::of(&table, condition, &assignments, parameters) else { return Ok(None) };
-    if change.is_in_vain(&table)? {
-        return Ok(Some(0));
-    }
-    // What it reads of the pages would keep others' commits from using room again.
-    drop(table);
-    let options = session.with_settings(|settings| settings.write_options());
-    change.submit(store, &options, cancel)
+    // What is read of the pages would keep others' commits from using room again, so that the table is let go here.
+    Ok(Some(if change.is_in_vain(&table)? { AloneChange::InVain } else { AloneChange::Change(change) }))
 }
 
 /// Changes one record by its key as part of a statement that goes the usual way, in the session's transaction when there is one.
@@ -177,6 +177,30 @@ impl PointChange {
         match &table.pages {
             Some(pages) => Ok(pages.record_by_key(&self.key.index, &self.key.values, &[])?.is_none()),
             None => Ok(false),
+        }
+    }
+
+    /// Makes the change at once unless it is cancelled. Returns the number of records changed; `None` for what goes the usual way. Blocks.
+    pub(crate) fn make(self, session: &Session, cancel: &CancelToken) -> Result<Option<u64>> {
+        let options = session.with_settings(|settings| settings.write_options());
+        self.submit(&session.engine.store, &options, cancel)
+    }
+
+    /// As [`make`](Self::make), for asynchronous code: no thread waits for it.
+    pub(crate) async fn send(self, session: &Session, cancel: CancelToken) -> Result<Option<u64>> {
+        let options = session.with_settings(|settings| settings.write_options());
+        let (table, store) = (self.definition.id, &session.engine.store);
+        let (mut sent, must_lead) = store.send_point(&options, table, move |heap| self.apply(heap, &cancel))?;
+        if must_lead {
+            let store = Arc::clone(store);
+            drop(session.engine.handle()?.spawn_blocking(move || store.lead()));
+        }
+        let Some(patience) = options.patience() else { return sent.await?.records() };
+        match tokio::time::timeout(patience, &mut sent).await {
+            Ok(applied) => applied?.records(),
+            Err(_) if sent.withdraw(options.waited()) => Err(options.waited().into()),
+            // Somebody is at it.
+            Err(_) => sent.await?.records(),
         }
     }
 

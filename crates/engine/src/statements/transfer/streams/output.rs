@@ -36,7 +36,7 @@ pub(crate) async fn rows(
     crate::sql::ignored::refuse_ignored(&mut query)?;
     let bound = context.bind(query, parameters).await?;
     let plan = context.physical_plan(bound.plan).await?;
-    Ok(Outcome::Rows(bound.names.give(context.execute(plan)?)))
+    Ok(Outcome::Rows(bound.columns.give(context.execute(plan)?)))
 }
 
 /// The query of a table's columns: those of the list, or all that are not generated.
