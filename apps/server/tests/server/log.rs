@@ -5,25 +5,25 @@ use crate::messages::{Wire, bind, execute, message, parse, query, startup, sync}
 
 #[test]
 fn slow_statements_are_told_with_their_plans() {
-    let served = Served::with(&["--slow", "400"]);
+    let served = Served::with(&["--slow", "1500"]);
     let mut wire = Wire::ready(served.port());
     assert_eq!(wire.ask(&[query("CREATE TABLE t (quick BIGINT)")]), "C[CREATE TABLE] ZI");
-    let slow = "SELECT pg_sleep(0.5), count(*) FROM t WHERE quick > 1";
+    let slow = "SELECT pg_sleep(1.6), count(*) FROM t WHERE quick > 1";
     assert_eq!(wire.ask(&[query(slow)]), "T D C[SELECT 1] ZI");
-    let log = served.tells("took 0.");
+    let log = served.tells("took ");
     let told: Vec<&str> = log.lines().filter(|line| line.contains("WARN")).collect();
     assert_eq!(told.len(), 1, "{log}");
     assert!(told[0].contains(slow) && log.contains("session=1 statement=2"), "{log}");
     let plan = log.split_once(slow).unwrap().1;
     assert!(plan.contains("scan t where quick > 1"), "a plan follows: {log}");
     // Those that wait for another are slow, too, and have the values that they ran with.
-    let slow = "INSERT INTO t SELECT length(pg_sleep(0.5)) + $1::bigint";
+    let slow = "INSERT INTO t SELECT length(pg_sleep(1.6)) + $1::bigint";
     assert_eq!(wire.ask(&[parse("", slow), bind("", "", &["4711"]), execute("", 0), sync()]), "1 2 C[INSERT 0 1] ZI");
     assert!(served.tells(slow).matches("WARN").count() == 2, "{}", served.log());
     // COPY counts from its beginning.
     wire.send(&query("COPY t FROM STDIN"));
     assert_eq!(wire.next().unwrap().0, b'G');
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(std::time::Duration::from_millis(1600));
     assert_eq!(wire.ask(&[message(b'd', b"1\n"), message(b'c', b"")]), "C[COPY 1] ZI");
     served.tells("COPY t FROM STDIN");
     // The session has seen nothing of it.
