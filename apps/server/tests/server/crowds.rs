@@ -49,7 +49,7 @@ fn prove_by_half(port: u16, step: usize) {
     if step == 0 {
         return;
     }
-    wire.send(&startup(&[("user", if step % 2 == 0 { "ada" } else { "nobody" })]));
+    wire.send(&startup(&[("user", if step.is_multiple_of(2) { "ada" } else { "nobody" })]));
     if step < 3 {
         return;
     }
