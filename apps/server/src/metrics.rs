@@ -26,6 +26,9 @@ pub(crate) struct Metrics {
     rows: Counter,
     pub(crate) connections: Counter,
     pub(crate) refused: Counter,
+    /// Bytes of the protocol, inside of TLS where there is that.
+    pub(crate) received: Counter,
+    pub(crate) sent: Counter,
     sessions: Family<InState, Gauge>,
     registry: Mutex<Registry>,
 }
@@ -56,16 +59,24 @@ impl Metrics {
             rows: Counter::default(),
             connections: Counter::default(),
             refused: Counter::default(),
+            received: Counter::default(),
+            sent: Counter::default(),
             sessions: Family::default(),
             registry: Mutex::default(),
         };
         let mut registry = Registry::with_prefix("gingham");
         registry.register("statements", "Statements that have run, by their tags", own.statements.clone());
-        registry.register("failed_statements", "Statements that have failed, by their SQLSTATE", own.failures.clone());
+        registry.register(
+            "failed_statements",
+            "Errors of statements that clients were told, by their SQLSTATE",
+            own.failures.clone(),
+        );
         registry.register("statement_seconds", "How long statements took", own.seconds.clone());
         registry.register("rows_sent", "Rows that clients were sent", own.rows.clone());
-        registry.register("connections", "Clients that have connected", own.connections.clone());
+        registry.register("connections", "Clients that were let in", own.connections.clone());
         registry.register("refused_connections", "Clients that were not let in", own.refused.clone());
+        registry.register("received_bytes", "Bytes that clients have sent", own.received.clone());
+        registry.register("sent_bytes", "Bytes that clients were sent", own.sent.clone());
         registry.register("sessions", "Sessions that are there, by what they do", own.sessions.clone());
         *own.registry.lock().unwrap_or_else(PoisonError::into_inner) = registry;
         Arc::new(own)
@@ -75,10 +86,15 @@ impl Metrics {
     pub(crate) fn statement(&self, command: &str, took: Duration, rows: usize) {
         self.statements.get_or_create(&OfCommand { command: command.to_owned() }).inc();
         self.seconds.observe(took.as_secs_f64());
+        self.rows_sent(rows);
+    }
+
+    /// A client was sent rows.
+    pub(crate) fn rows_sent(&self, rows: usize) {
         self.rows.inc_by(rows as u64);
     }
 
-    /// A statement has failed.
+    /// A client was told an error.
     pub(crate) fn failure(&self, sqlstate: &str) {
         self.failures.get_or_create(&OfState { sqlstate: sqlstate.to_owned() }).inc();
     }
@@ -95,22 +111,19 @@ impl Metrics {
     }
 }
 
-/// Answers Prometheus, to the end of the server.
+/// Answers Prometheus, also while the server drains.
 pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>) {
-    let routes = axum::Router::new()
-        .route("/healthz", get(health))
-        .route("/metrics", get(metrics))
-        .with_state(Arc::clone(&server));
-    let ended = async move {
-        server.ends(true).await;
-    };
-    if let Err(error) = axum::serve(listener, routes).with_graceful_shutdown(ended).await {
+    let routes = axum::Router::new().route("/healthz", get(health)).route("/metrics", get(metrics)).with_state(server);
+    if let Err(error) = axum::serve(listener, routes).await {
         tracing::error!("--metrics: {error}");
     }
 }
 
-/// Whether a statement runs.
+/// Whether clients may come, and a statement runs.
 async fn health(State(server): State<Arc<Server>>) -> impl IntoResponse {
+    if server.is_ending() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down\n".to_owned());
+    }
     match server.database.connect().query_async("SELECT 1").await {
         Ok(_) => (StatusCode::OK, "ok\n".to_owned()),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")),

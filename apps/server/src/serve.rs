@@ -4,12 +4,12 @@ use crate::connection::{serve_tcp, serve_unix};
 use crate::failure::Failure;
 use crate::metrics::{self, Metrics};
 use crate::options::Serve;
-use crate::server::{Ending, Server, ServerParts};
+use crate::server::{Comers, Ending, Server, ServerParts};
 use crate::statement_log::StatementLog;
 use crate::tls;
 use crate::users::Users;
 use futures::{Stream, StreamExt, stream};
-use gingham::{Database, DatabaseOptions};
+use gingham::{Database, DatabaseOptions, Role};
 use std::fs;
 use std::future::pending;
 use std::io::{self, IsTerminal, Write};
@@ -38,20 +38,23 @@ const BREATH: Duration = Duration::from_millis(50);
 pub(crate) fn serve(options: &Serve) -> Result<(), Failure> {
     log_from(options.log);
     let addresses = addresses(&options.postgres)?;
-    let users = options.users.as_deref().map(Users::open).transpose()?;
+    let comers = match &options.users {
+        Some(file) => Comers::Users(Arc::new(Users::open(file)?)),
+        None => Comers::All(Role::Admin),
+    };
     check_reach(&addresses, options)?;
     let tls = match options.tls.as_deref() {
         Some([certificate, key]) => Some(tls::acceptor(certificate, key)?),
         _ => None,
     };
     let database = open(options)?;
-    let log = StatementLog::new(Metrics::new(), options.slow.map(Duration::from_millis));
+    let log = StatementLog::new(Metrics::new(), options.slow.map(Duration::from_millis), database.clone());
     let max_connections = options.max_connections;
     let server = Server::new(ServerParts {
         database: database.clone(),
         name: name_of(&options.database),
         tls,
-        users,
+        comers,
         max_connections,
         log,
     });

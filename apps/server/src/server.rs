@@ -1,8 +1,9 @@
 //! What all connections of a server share: the database, who may come, who may cancel, and when it ends.
 
+use crate::metrics::Metrics;
 use crate::statement_log::StatementLog;
 use crate::users::Users;
-use gingham::{CancelHandle, Connection, Database};
+use gingham::{CancelHandle, Connection, Database, Role};
 use pgwire::messages::startup::SecretKey;
 use pgwire::tokio::TlsAcceptor;
 use std::collections::HashMap;
@@ -22,8 +23,16 @@ pub(crate) enum Ending {
     Cuts,
 }
 
-/// What all connections share.
-pub(crate) struct Server {
+/// Who may come.
+pub(crate) enum Comers {
+    /// Everybody, in a role.
+    All(Role),
+    /// Those who prove that they are users of a file.
+    Users(Arc<Users>),
+}
+
+/// A server is what all connections share.
+pub struct Server {
     pub(crate) database: Database,
     /// The name by which clients know the database.
     pub(crate) name: String,
@@ -31,8 +40,7 @@ pub(crate) struct Server {
     pub(crate) tls: Option<TlsAcceptor>,
     /// The certificate that TLS shows, for channel binding.
     pub(crate) certificate: Option<Vec<u8>>,
-    /// Who may come; `None` for everybody.
-    pub(crate) users: Option<Arc<Users>>,
+    pub(crate) comers: Comers,
     /// What is written down of statements.
     pub(crate) log: StatementLog,
     /// Places of sessions.
@@ -47,21 +55,28 @@ pub(crate) struct ServerParts {
     pub(crate) database: Database,
     pub(crate) name: String,
     pub(crate) tls: Option<(TlsAcceptor, Vec<u8>)>,
-    pub(crate) users: Option<Users>,
+    pub(crate) comers: Comers,
     pub(crate) max_connections: usize,
     pub(crate) log: StatementLog,
 }
 
 impl Server {
+    /// A server of a database that everybody may use who can connect, in a role and at most `max_connections` at a time.
+    #[must_use]
+    pub fn open_to_all(database: Database, role: Role, max_connections: usize) -> Arc<Self> {
+        let (name, log) = ("gingham".into(), StatementLog::new(Metrics::new(), None, database.clone()));
+        Self::new(ServerParts { database, name, tls: None, comers: Comers::All(role), max_connections, log })
+    }
+
     pub(crate) fn new(parts: ServerParts) -> Arc<Self> {
-        let ServerParts { database, name, tls, users, max_connections, log } = parts;
+        let ServerParts { database, name, tls, comers, max_connections, log } = parts;
         let (tls, certificate) = tls.unzip();
         Arc::new(Self {
             database,
             name,
             tls,
             certificate,
-            users: users.map(Arc::new),
+            comers,
             log,
             places: Arc::new(Semaphore::new(max_connections)),
             max_connections,
@@ -104,6 +119,11 @@ impl Server {
     /// Begins to end, or ends faster.
     pub(crate) fn end(&self, ending: Ending) {
         self.ending.send_modify(|known| *known = (*known).max(Some(ending)));
+    }
+
+    /// Whether it is about to end: nobody new comes.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.borrow().is_some()
     }
 
     /// Waits until a connection is to end, one that is `at_rest` already when nobody new comes.

@@ -15,7 +15,7 @@ const LEVELS: &[(&str, &str, &[&str])] = &[
 
 /// Level of the file's crate: applications are above all crates; `None` for what is no crate of the product.
 fn level(path: &str) -> Option<usize> {
-    if path.starts_with("apps/") || path.starts_with("python/") || path.starts_with("adbc/") {
+    if ["apps/", "python/", "adbc/", "fuzz/"].iter().any(|folder| path.starts_with(folder)) {
         return Some(LEVELS.len());
     }
     LEVELS.iter().position(|(folder, ..)| path.starts_with(folder))

@@ -21,12 +21,16 @@ const INDEX_SETTINGS: &[&str] = &[
     concat!("registry = \"", "http"),
 ];
 
+/// Bytes that fuzzing begins with: messages of a protocol, whatever they look like as texts.
+const SEEDS: &str = "fuzz/seeds/";
+
 /// Cargo's own package index, as Cargo.lock names it: a fork of a crate or another index is not it.
 const PUBLIC_INDEX: &str = "registry+https://github.com/rust-lang/";
 
 /// All findings in a text file.
 pub fn check(file: &File) -> Vec<Finding> {
-    let is_data = [".csv", ".tbl", ".golden", ".out"].iter().any(|ending| file.path.ends_with(ending));
+    let is_data = [".csv", ".tbl", ".golden", ".out"].iter().any(|ending| file.path.ends_with(ending))
+        || file.path.starts_with(SEEDS);
     let mut findings = Vec::new();
     for (index, line) in file.text.lines().enumerate() {
         let mut find = |message: String| findings.push(Finding::new(&file.path, index + 1, message));
@@ -70,6 +74,7 @@ mod tests {
     fn good_text_passes() {
         assert_eq!(lines("a.md", "a\nsee https://example.org/home/x and lib/work/y\n"), [0; 0]);
         assert_eq!(lines("a.csv", "a,b \r\n1,2"), [0; 0]);
+        assert_eq!(lines("fuzz/seeds/frames/a", "a \0"), [0; 0]);
     }
 
     #[test]

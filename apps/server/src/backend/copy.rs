@@ -4,7 +4,7 @@ use crate::backend::rows::about;
 use crate::backend::session::Session;
 use crate::backend::{Backend, Out};
 use crate::errors::{Place, error, of_engine};
-use crate::statement_log::LoggedStatement;
+use crate::statement_log::{Beginning, LoggedStatement};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{Sink, SinkExt, StreamExt};
@@ -20,6 +20,7 @@ use std::fmt::Debug;
 pub(super) struct ClientCopy {
     copy: CopyIn,
     sql: String,
+    beginning: Beginning,
     /// Whether the COPY is part of a text, and not bound and executed by messages.
     is_of_text: bool,
 }
@@ -28,15 +29,16 @@ pub(super) struct ClientCopy {
 pub(super) async fn begin(
     session: &Session,
     out: Out<'_>,
-    sql: &str,
+    logged: &LoggedStatement<'_>,
     place: Place<'_>,
     is_of_text: bool,
 ) -> PgWireResult<()> {
-    let copy = session.connection.start_copy_in(sql, &StatementHandle::new()).await;
+    let copy = session.connection.start_copy_in(logged.sql, &StatementHandle::new()).await;
     let copy = copy.map_err(|error| about(&error, place))?;
     let (format, columns, formats) = formats(copy.is_binary(), copy.columns());
     session.tell(out).await?;
-    *session.copy.lock().await = Some(ClientCopy { copy, sql: sql.to_owned(), is_of_text });
+    *session.copy.lock().await =
+        Some(ClientCopy { copy, sql: logged.sql.to_owned(), beginning: logged.beginning, is_of_text });
     out.send(Answer::CopyInResponse(CopyInResponse::new(format, columns, formats))).await
 }
 
@@ -134,16 +136,19 @@ impl Backend {
 impl Session {
     async fn copy_data(&self, data: CopyData) -> PgWireResult<()> {
         match self.copy.lock().await.as_mut() {
-            Some(own) => own.copy.send(data.data).await.map_err(|error| of_engine(&error, None)),
+            Some(own) => {
+                let sent = own.copy.send(data.data).await.map_err(|error| of_engine(&error, None));
+                sent.inspect_err(|error| self.go_on(own.beginning, &own.sql).failed(error))
+            }
             None => Err(error("08P01", "no COPY takes these bytes")),
         }
     }
 
     async fn copy_done(&self, out: Out<'_>) -> PgWireResult<()> {
-        let Some(ClientCopy { copy, sql, is_of_text }) = self.copy.lock().await.take() else {
+        let Some(ClientCopy { copy, sql, beginning, is_of_text }) = self.copy.lock().await.take() else {
             return Err(error("08P01", "there is no COPY that could be done"));
         };
-        let logged = self.begin(&sql, &[]);
+        let logged = self.go_on(beginning, &sql);
         let finished = copy.finish().await.map_err(|error| of_engine(&error, None));
         let records = finished.inspect_err(|error| logged.failed(error))?;
         self.has_run(&StatementKind::CopyIn);
@@ -153,7 +158,11 @@ impl Session {
 
     async fn copy_failed(&self, why: &str) -> PgWireError {
         match self.copy.lock().await.take() {
-            Some(own) => of_engine(&own.copy.fail(why).await, None),
+            Some(ClientCopy { copy, sql, beginning, .. }) => {
+                let failure = of_engine(&copy.fail(why).await, None);
+                self.go_on(beginning, &sql).failed(&failure);
+                failure
+            }
             None => error("08P01", "no COPY could be given up"),
         }
     }

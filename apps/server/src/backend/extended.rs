@@ -190,6 +190,7 @@ impl ExtendedQueryHandler for Backend {
     {
         let session = self.session()?;
         if let Err(error) = session.end_implicit().await {
+            self.server.log.metrics.failure(error.code());
             let info = pgwire::error::ErrorInfo::from(error);
             client.feed(Answer::ErrorResponse(info.into())).await?;
         }
@@ -270,7 +271,7 @@ impl Session {
         let kind = &parsed.kind;
         let ends = matches!(kind, StatementKind::Commit | StatementKind::Rollback | StatementKind::RollbackTo);
         if self.transaction().has_failed && !ends {
-            return Err(error("25P02", crate::backend::transaction::ABORTED));
+            return Err(self.aborted());
         }
         let values = parameters::values(message, &parsed.parameters)?;
         let columns = parsed.schema().map(|schema| schema.fields().len());
@@ -356,7 +357,7 @@ impl Session {
         let mut state = state.lock().await;
         let has_begun = !matches!(*state, PortalExecutionState::Initial);
         if has_begun && self.transaction().has_failed {
-            return Err(error("25P02", crate::backend::transaction::ABORTED));
+            return Err(self.aborted());
         }
         if !has_begun {
             let alone = is_alone || parsed.kind == StatementKind::Alone;
@@ -365,7 +366,7 @@ impl Session {
                 Some(tag) => Some(tag),
                 None => match parsed.kind {
                     StatementKind::CopyIn => {
-                        copy::begin(self, out, &parsed.sql, parsed.place(), false).await?;
+                        copy::begin(self, out, logged, parsed.place(), false).await?;
                         return Ok(true);
                     }
                     StatementKind::CopyOut => {
@@ -403,6 +404,7 @@ impl Session {
         let tag = response.command_tag().to_owned();
         let (sent, may_have_more) = rows::send(out, response.data_rows(), most).await?;
         if may_have_more {
+            logged.has_sent(sent);
             self.tell(out).await?;
             out.feed(Answer::PortalSuspended(PortalSuspended::new())).await?;
         } else {

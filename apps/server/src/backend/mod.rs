@@ -86,7 +86,8 @@ impl Backend {
         if let Err(error) = &worked
             && !ends_all(error)
         {
-            session.has_failed().await;
+            self.server.log.metrics.failure(error.code());
+            session.has_failed(error.code()).await;
         }
         client.set_transaction_status(session.told_status());
         worked

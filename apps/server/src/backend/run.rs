@@ -74,7 +74,7 @@ impl Session {
         }
         match kind {
             StatementKind::CopyIn => {
-                copy::begin(self, out, sql, place, true).await?;
+                copy::begin(self, out, logged, place, true).await?;
                 return Ok(Ran::Copies);
             }
             StatementKind::CopyOut => copy::send(self, out, logged, place).await?,

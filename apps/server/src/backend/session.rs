@@ -5,7 +5,7 @@ use crate::backend::copy::ClientCopy;
 use crate::backend::transaction::TransactionState;
 use crate::errors::{fatal, notice};
 use crate::server::{CancelKey, Server};
-use crate::statement_log::LoggedStatement;
+use crate::statement_log::{Beginning, LoggedStatement};
 use futures::SinkExt;
 use gingham::{Connection, ScalarValue, StatementKind, TransactionStatus};
 use pgwire::api::store::PortalStore;
@@ -60,6 +60,11 @@ impl Session {
     /// A statement begins, which is written down.
     pub(super) fn begin<'s>(&'s self, sql: &'s str, values: &'s [ScalarValue]) -> LoggedStatement<'s> {
         self.server.log.begin(&self.connection, sql, values)
+    }
+
+    /// A statement goes on that has begun before.
+    pub(super) fn go_on<'s>(&'s self, beginning: Beginning, sql: &'s str) -> LoggedStatement<'s> {
+        self.server.log.go_on(beginning, &self.connection, sql, &[])
     }
 
     pub(super) fn transaction(&self) -> TransactionState {

@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use crate::backend::session::Session;
 use crate::errors::{fatal, of_engine};
+use crate::server::Comers;
 use crate::users::{User, Users, UsersError};
 use async_trait::async_trait;
 use futures::Sink;
@@ -47,9 +48,9 @@ impl StartupHandler for Backend {
                 protocol_negotiation(client, &startup).await?;
                 save_startup_parameters_to_metadata(client, &startup);
                 self.check_startup(client)?;
-                match &self.server.users {
-                    None => AuthOutcome::Authenticated { identity: None, final_message: None },
-                    Some(users) => {
+                match &self.server.comers {
+                    Comers::All(_) => AuthOutcome::Authenticated { identity: None, final_message: None },
+                    Comers::Users(users) => {
                         let mechanism = self.scram(users, client.is_secure()).create();
                         driver.begin_authentication(client, mechanism).await?
                     }
@@ -63,12 +64,15 @@ impl StartupHandler for Backend {
         };
         match outcome {
             AuthOutcome::InProgress => Ok(()),
-            AuthOutcome::Authenticated { identity: None, .. } if self.server.users.is_some() => {
-                let user = client.metadata().get(METADATA_USER).cloned().unwrap_or_default();
-                Err(PgWireError::InvalidPassword(user))
-            }
             AuthOutcome::Authenticated { identity, final_message } => {
-                let role = identity.map_or(Role::Admin, |user| user.role);
+                let role = match (identity, &self.server.comers) {
+                    (Some(user), _) => user.role,
+                    (None, Comers::All(role)) => *role,
+                    (None, Comers::Users(_)) => {
+                        let user = client.metadata().get(METADATA_USER).cloned().unwrap_or_default();
+                        return Err(PgWireError::InvalidPassword(user));
+                    }
+                };
                 self.enter(client, role).map_err(as_fatal)?;
                 self.server.log.metrics.connections.inc();
                 driver.complete_authentication(client, final_message).await

@@ -15,6 +15,8 @@ pub(super) struct TransactionState {
     pub(super) is_implicit: bool,
     /// A statement in it has failed.
     pub(super) has_failed: bool,
+    /// It was rolled back since it stood still.
+    stood_still: bool,
 }
 
 /// The way in which a statement is done.
@@ -30,8 +32,8 @@ pub(super) enum Admitted {
     Adopts,
 }
 
-pub(super) const ABORTED: &str =
-    "the transaction has failed: it takes no statement but ROLLBACK, or ROLLBACK TO a savepoint";
+/// The code of what is asked of a transaction that stood still for too long.
+const STOOD_STILL: &str = "25P03";
 
 impl Session {
     /// What a statement of a kind is to the transaction, before it runs; one `is_alone` that needs no other around it. Begins a
@@ -42,7 +44,7 @@ impl Session {
             return match kind {
                 StatementKind::Commit => Ok(Admitted::RollsBack),
                 StatementKind::Rollback | StatementKind::RollbackTo => Ok(Admitted::Runs),
-                _ => Err(error("25P02", ABORTED)),
+                _ => Err(self.aborted()),
             };
         }
         if state.is_implicit {
@@ -78,14 +80,31 @@ impl Session {
         });
     }
 
-    /// A statement has failed: its transaction takes no more, or is undone when nobody began it.
-    pub(super) async fn has_failed(&self) {
+    /// The error of a statement in a transaction that takes no more.
+    pub(super) fn aborted(&self) -> PgWireError {
+        match self.transaction().stood_still {
+            true => error(
+                STOOD_STILL,
+                "the transaction stood still for too long and was rolled back: it takes nothing but ROLLBACK",
+            ),
+            false => error(
+                "25P02",
+                "the transaction has failed: it takes no statement but ROLLBACK, or ROLLBACK TO a savepoint",
+            ),
+        }
+    }
+
+    /// A statement has failed with a code: its transaction takes no more, or is undone when nobody began it.
+    pub(super) async fn has_failed(&self, code: &str) {
         if self.transaction().is_implicit {
             // What can't be rolled back was rolled back before.
             drop(self.run_text("ROLLBACK").await);
         }
         let is_over = self.connection.transaction_status() == TransactionStatus::None;
-        self.change_transaction(|state| *state = TransactionState { is_implicit: false, has_failed: !is_over });
+        self.change_transaction(|state| {
+            let stood_still = !is_over && (state.stood_still || code == STOOD_STILL);
+            *state = TransactionState { is_implicit: false, has_failed: !is_over, stood_still };
+        });
     }
 
     /// Ends the transaction that nobody began, if there is one.

@@ -11,6 +11,7 @@ use pgwire::messages::extendedquery::{Bind, Close, Describe, Execute, Flush, Par
 use pgwire::messages::simplequery::Query;
 use pgwire::messages::startup::{PasswordMessageFamily, SASLInitialResponse, SASLResponse, SecretKey, Startup};
 use pgwire::messages::terminate::Terminate;
+use prometheus_client::metrics::counter::Counter;
 use std::future::pending;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -64,12 +65,15 @@ pub(crate) struct Incoming<R> {
     from: R,
     buffer: BytesMut,
     ended: bool,
+    /// Counts the bytes.
+    received: Counter,
 }
 
 impl<R: AsyncRead + Unpin> Incoming<R> {
-    /// Messages of `from`, of which `already` was read.
-    pub(crate) fn new(from: R, already: BytesMut) -> Self {
-        Self { from, buffer: already, ended: false }
+    /// Messages of `from`, of which `already` was read, whose bytes `received` counts.
+    pub(crate) fn new(from: R, already: BytesMut, received: Counter) -> Self {
+        received.inc_by(already.len() as u64);
+        Self { from, buffer: already, ended: false, received }
     }
 
     /// The next message; `None` when the client has closed the connection. Nothing is lost when the wait is given up.
@@ -107,7 +111,9 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
 
     async fn read(&mut self) -> Result<(), IncomingError> {
         self.buffer.reserve(if self.buffer.is_empty() { PIECE / 8 } else { PIECE });
-        self.ended = self.from.read_buf(&mut self.buffer).await? == 0;
+        let count = self.from.read_buf(&mut self.buffer).await?;
+        self.received.inc_by(count as u64);
+        self.ended = count == 0;
         Ok(())
     }
 
@@ -297,7 +303,7 @@ mod tests {
     /// What comes of bytes that arrive in pieces of a size.
     fn read(phase: Phase, bytes: &[u8], piece: usize) -> Vec<Result<Message, String>> {
         let pieces = bytes.chunks(piece).map(|piece| Ok::<_, std::io::Error>(Bytes::copy_from_slice(piece)));
-        let mut incoming = Incoming::new(Pieces(pieces.collect()), BytesMut::new());
+        let mut incoming = Incoming::new(Pieces(pieces.collect()), BytesMut::new(), Counter::default());
         let mut all = Vec::new();
         futures::executor::block_on(async {
             loop {

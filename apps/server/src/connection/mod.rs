@@ -27,6 +27,8 @@ use tokio_util::codec::{Framed, FramedParts};
 const LOGIN: Duration = Duration::from_secs(60);
 /// How long a client may take for the last word to it.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// The code of a session that is over.
+const ENDED: &str = "57P01";
 /// Bytes that are gathered before they are sent.
 const GATHERED: usize = 64 << 10;
 
@@ -48,7 +50,7 @@ pub(crate) async fn serve_tcp(stream: TcpStream, address: SocketAddr, server: Ar
 }
 
 /// Serves a client that came by a socket of this machine, to its end.
-pub(crate) async fn serve_unix(stream: UnixStream, server: Arc<Server>) -> io::Result<()> {
+pub async fn serve_unix(stream: UnixStream, server: Arc<Server>) -> io::Result<()> {
     // pgwire wants an address; nothing is decided by it.
     let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
     let codec = PgWireMessageServerCodec::new(DefaultClient::new(nowhere, false));
@@ -78,9 +80,12 @@ impl Talk {
     fn new(socket: Socket<MaybeTls>, backend: Backend, deadline: Instant) -> Self {
         let parts = socket.into_parts();
         let (read, write) = tokio::io::split(parts.io);
-        let mut socket = Framed::from_parts(FramedParts::new::<Answer>(Outgoing(write), parts.codec));
+        let metrics = &backend.server.log.metrics;
+        let outgoing = Outgoing { to: write, sent: metrics.sent.clone() };
+        let incoming = Incoming::new(read, parts.read_buf, metrics.received.clone());
+        let mut socket = Framed::from_parts(FramedParts::new::<Answer>(outgoing, parts.codec));
         socket.set_backpressure_boundary(GATHERED);
-        Self { incoming: Incoming::new(read, parts.read_buf), socket, backend: Arc::new(backend), deadline }
+        Self { incoming, socket, backend: Arc::new(backend), deadline }
     }
 
     async fn run(mut self, refused: Option<PgWireError>) -> io::Result<()> {
@@ -97,7 +102,7 @@ impl Talk {
                     Err(error) => ended = Err(error),
                 },
                 Event::Ends(error) => {
-                    self.say_farewell(error).await;
+                    self.end(error).await;
                     break;
                 }
             }
@@ -116,7 +121,7 @@ impl Talk {
                 return Ok(());
             }
             Event::Left => {}
-            Event::Message(_) | Event::Ends(_) => self.say_farewell(error).await,
+            Event::Message(_) | Event::Ends(_) => self.end(error).await,
         }
         Err(io::Error::other("the connection was not encrypted"))
     }
@@ -172,20 +177,21 @@ impl Talk {
         if let PgWireError::IoError(error) = error {
             return Err(error);
         }
-        if error.is_fatal() || self.phase() != Phase::Session {
-            if self.phase() != Phase::Session {
-                server.log.metrics.refused.inc();
-                tracing::info!("a client was not let in: {error}");
-            }
-            self.say_farewell(error).await;
+        // The engine tells a statement that its session was ended; there is nothing behind it.
+        if error.is_fatal() || error.code() == ENDED || self.phase() != Phase::Session {
+            self.end(error).await;
             return Ok(false);
         }
         process_error(&mut self.socket, error, is_extended).await?;
         Ok(true)
     }
 
-    /// The last word to a client, who may not be listening.
-    async fn say_farewell(&mut self, error: PgWireError) {
+    /// Ends the connection with an error: the last word to a client, who may not be listening.
+    async fn end(&mut self, error: PgWireError) {
+        if self.phase() != Phase::Session {
+            self.backend.server.log.metrics.refused.inc();
+            tracing::info!("a client was not let in: {error}");
+        }
         let mut info = ErrorInfo::from(error);
         info.severity = "FATAL".into();
         info.severity_nonlocalized = Some("FATAL".into());
@@ -199,7 +205,7 @@ impl Talk {
 
 fn ending_error(ending: Ending) -> PgWireError {
     fatal(
-        "57P01",
+        ENDED,
         match ending {
             Ending::Drains => "the server is shutting down".into(),
             Ending::Cuts => "the server is shutting down, and statements had no more time".into(),

@@ -1,7 +1,8 @@
 //! A server of the test's own, and clients of it.
 
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -11,6 +12,7 @@ use tokio_postgres::{Client, NoTls};
 pub(crate) struct Served {
     child: Child,
     port: u16,
+    metrics: Option<u16>,
     folder: TempDir,
     _out: BufReader<ChildStdout>,
 }
@@ -36,13 +38,51 @@ impl Served {
             command.args(["--postgres", "127.0.0.1:0"]);
         }
         command.args(options.iter().map(|option| own(option)));
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let log = File::create(folder.path().join("log")).unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
-        let port = line.split("127.0.0.1:").nth(1).and_then(|rest| rest.split('/').next()?.parse().ok());
-        let port = port.unwrap_or_else(|| panic!("the server said {line:?}"));
-        Self { child, port, folder, _out: out }
+        let port_behind = |word: &str| line.split(word).nth(1)?.split('/').next()?.parse().ok();
+        let port = port_behind("postgresql://127.0.0.1:").unwrap_or_else(|| panic!("the server said {line:?}"));
+        let metrics = port_behind("http://127.0.0.1:");
+        Self { child, port, metrics, folder, _out: out }
+    }
+
+    /// A server of a new database in memory, whose users are `ada` (admin), `eve` (write) and `bob` (read); their passwords are their
+    /// names. Their file is `users` in its folder.
+    pub(crate) fn with_users(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, role) in [("ada", "admin"), ("eve", "write"), ("bob", "read")] {
+            add_user(&folder.path().join("users"), name, role, name);
+        }
+        Self::within(folder, ":memory:", &[&["--users", "FOLDER/users"], options].concat())
+    }
+
+    /// The port of `--metrics 127.0.0.1:0`.
+    pub(crate) fn metrics(&self) -> u16 {
+        self.metrics.unwrap()
+    }
+
+    /// A folder of its own.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What it has told on standard error.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
+    /// Waits until it has told something.
+    pub(crate) fn tells(&self, what: &str) -> String {
+        wait_until(what, || self.log().contains(what));
+        self.log()
+    }
+
+    /// A user of [`Served::with_users`].
+    pub(crate) async fn user(&self, name: &str) -> Client {
+        self.connect(&format!("user={name} password={name}")).await.unwrap()
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -82,14 +122,16 @@ impl Served {
         (status, folder)
     }
 
-    /// Bytes of memory that are its own, and handles that it has.
-    pub(crate) fn holds(&self) -> (u64, usize) {
+    /// What it has of the machine now.
+    pub(crate) fn holds(&self) -> Holds {
         let proc = PathBuf::from(format!("/proc/{}", self.child.id()));
         let status = std::fs::read_to_string(proc.join("status")).unwrap();
-        let memory = status
-            .lines()
-            .find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix("kB")?.trim().parse().ok());
-        (memory.unwrap_or(0_u64) << 10, std::fs::read_dir(proc.join("fd")).unwrap().count())
+        let number = |name: &str| -> u64 {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim().trim_end_matches("kB").trim().parse().unwrap()
+        };
+        let handles = std::fs::read_dir(proc.join("fd")).unwrap().count();
+        Holds { bytes: number("RssAnon:") << 10, handles, threads: number("Threads:") }
     }
 }
 
@@ -100,6 +142,36 @@ impl Drop for Served {
     }
 }
 
+/// What a process has of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holds {
+    /// Memory that is its own.
+    pub(crate) bytes: u64,
+    pub(crate) handles: usize,
+    pub(crate) threads: u64,
+}
+
+/// Waits until something holds, for as long as it may take on a busy machine.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Adds a user to a file by the program.
+pub(crate) fn add_user(users: &Path, name: &str, role: &str, password: &str) {
+    let mut child = Command::new(program())
+        .args(["user", "add", name, "--role", role, "--users"])
+        .arg(users)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    writeln!(child.stdin.take().unwrap(), "{password}").unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
 /// The program, unless `GINGHAM_SERVER` names another: one of the release profile, say.
 pub(crate) fn program() -> String {
     std::env::var("GINGHAM_SERVER").unwrap_or_else(|_| env!("CARGO_BIN_EXE_gingham-server").to_owned())
@@ -108,4 +180,10 @@ pub(crate) fn program() -> String {
 /// The code of a client's error.
 pub(crate) fn code(error: &tokio_postgres::Error) -> String {
     error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned())
+}
+
+/// The code and the text of a client's error.
+pub(crate) fn told(error: &tokio_postgres::Error) -> (String, String) {
+    let text = error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
+    (code(error), text)
 }

@@ -2,7 +2,6 @@
 
 use crate::harness::Served;
 use crate::messages::{Wire, bind, field, message, parse, query, run, startup, sync};
-use std::time::Duration;
 
 /// The code of the error that the connection ends with; empty when it just ends.
 fn end(wire: &mut Wire) -> String {
@@ -109,39 +108,4 @@ fn changed_messages_do_no_harm() {
         while wire.next().is_some() {}
     }
     assert_eq!(other.ask(&[query("SELECT 1")]), "T D C[SELECT 1] ZI");
-}
-
-/// Connections that come and go leave nothing behind.
-#[test]
-fn many_come_and_go() {
-    let served = Served::start();
-    let round = |count: usize| {
-        for number in 0..count {
-            let mut wire = Wire::open(served.port());
-            match number % 4 {
-                0 => {}
-                1 => wire.send(&startup(&[("user", "tester")])[..9]),
-                2 => wire.send(&startup(&[("user", "tester")])),
-                _ => {
-                    wire.send(&startup(&[("user", "tester")]));
-                    wire.until_ready();
-                    wire.send(&query("SELECT n FROM generate_series(1, 100000000) AS g(n)"));
-                }
-            }
-        }
-    };
-    round(100);
-    std::thread::sleep(Duration::from_secs(1));
-    let (before, handles) = served.holds();
-    round(1000);
-    let mut after = served.holds();
-    for _ in 0..100 {
-        if after.1 <= handles {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-        after = served.holds();
-    }
-    assert!(after.1 <= handles, "{} handles, and {} before", after.1, handles);
-    assert!(after.0 < before + (64 << 20), "{} bytes, and {before} before", after.0);
 }

@@ -113,7 +113,7 @@ async fn run(served: &Served, updates: &Arc<Updates>, time: Duration) -> tokio::
 async fn watched(served: &Served, mut clients: tokio::task::JoinSet<usize>) {
     let mut done = 0;
     loop {
-        let (memory, _) = served.holds();
+        let memory = served.holds().bytes;
         assert!(memory < MEMORY, "{memory} bytes");
         match tokio::time::timeout(Duration::from_millis(200), clients.join_next()).await {
             Ok(Some(own)) => done += own.unwrap(),

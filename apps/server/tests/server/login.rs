@@ -1,21 +1,7 @@
 //! Who may come, and how connections are encrypted.
 
-use crate::harness::{Served, code, program};
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// Adds a user by the program.
-fn add(users: &Path, name: &str, role: &str, password: &str) {
-    let mut child = Command::new(program())
-        .args(["user", "add", name, "--role", role, "--users"])
-        .arg(users)
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
-    writeln!(child.stdin.take().unwrap(), "{password}").unwrap();
-    assert!(child.wait().unwrap().success());
-}
+use crate::harness::{Served, add_user as add, code, program};
+use std::process::Command;
 
 fn run(arguments: &[&str]) -> (bool, String) {
     let output = Command::new(program()).args(arguments).output().unwrap();

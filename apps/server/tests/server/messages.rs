@@ -7,6 +7,9 @@ use std::time::Duration;
 /// A connection whose messages are written by hand.
 pub(crate) struct Wire {
     pub(crate) stream: TcpStream,
+    /// Bytes that were sent and received.
+    pub(crate) sent: usize,
+    pub(crate) received: usize,
 }
 
 impl Wire {
@@ -14,7 +17,7 @@ impl Wire {
     pub(crate) fn open(port: u16) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        Self { stream }
+        Self { stream, sent: 0, received: 0 }
     }
 
     /// A connection that may run statements.
@@ -27,6 +30,7 @@ impl Wire {
 
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();
+        self.sent += bytes.len();
     }
 
     /// The next message: its letter and what is in it; `None` at the end.
@@ -36,6 +40,7 @@ impl Wire {
         let length = u32::from_be_bytes(head[1..].try_into().unwrap()) as usize;
         let mut body = vec![0; length - 4];
         self.stream.read_exact(&mut body).ok()?;
+        self.received += head.len() + body.len();
         Some((head[0], body))
     }
 
