@@ -79,8 +79,8 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
     /// The next message; `None` when the client has closed the connection. Nothing is lost when the wait is given up.
     pub(crate) async fn next(&mut self, phase: Phase) -> Result<Option<Message>, IncomingError> {
         loop {
-            if let Some(frame) = self.frame(phase)? {
-                return decode(phase, frame).map(Some);
+            if let Some(message) = self.buffered(phase)? {
+                return Ok(Some(message));
             }
             if self.ended {
                 return match self.buffer.is_empty() {
@@ -90,6 +90,11 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
             }
             self.read().await?;
         }
+    }
+
+    /// The next message, where all of it was read already.
+    pub(crate) fn buffered(&mut self, phase: Phase) -> Result<Option<Message>, IncomingError> {
+        self.frame(phase)?.map(|frame| decode(phase, frame)).transpose()
     }
 
     /// Waits until the client has left; what it sends meanwhile is kept, up to a bound.

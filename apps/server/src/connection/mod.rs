@@ -29,6 +29,8 @@ const LOGIN: Duration = Duration::from_secs(60);
 const FAREWELL: Duration = Duration::from_secs(1);
 /// The code of a session that is over.
 const ENDED: &str = "57P01";
+/// Messages of a pipeline that are answered before it is looked again whether the session is to end.
+const AT_ONCE: usize = 16;
 /// Bytes that are gathered before they are sent.
 const GATHERED: usize = 64 << 10;
 
@@ -65,6 +67,10 @@ struct Talk {
     socket: Socket<Outgoing>,
     backend: Arc<Backend>,
     deadline: Instant,
+    /// The last message was one of a pipeline, whose end is to come.
+    is_in_pipeline: bool,
+    /// Messages that were answered since it was waited for one.
+    at_once: usize,
 }
 
 /// What happens while nothing is being worked on.
@@ -85,7 +91,8 @@ impl Talk {
         let incoming = Incoming::new(read, parts.read_buf, metrics.received.clone());
         let mut socket = Framed::from_parts(FramedParts::new::<Answer>(outgoing, parts.codec));
         socket.set_backpressure_boundary(GATHERED);
-        Self { incoming, socket, backend: Arc::new(backend), deadline }
+        let backend = Arc::new(backend);
+        Self { incoming, socket, backend, deadline, is_in_pipeline: false, at_once: 0 }
     }
 
     async fn run(mut self, refused: Option<PgWireError>) -> io::Result<()> {
@@ -94,7 +101,11 @@ impl Talk {
         }
         let mut ended = Ok(());
         while ended.is_ok() {
-            match self.event().await {
+            let event = match self.came_already() {
+                Some(event) => event,
+                None => self.event().await,
+            };
+            match event {
                 Event::Message(Message::Terminate(_)) | Event::Left => break,
                 Event::Message(message) => match self.work(message).await {
                     Ok(true) => {}
@@ -135,8 +146,18 @@ impl Talk {
         }
     }
 
+    /// The next message of a pipeline, where it has come: nothing else needs to be looked at.
+    fn came_already(&mut self) -> Option<Event> {
+        if !self.is_in_pipeline || self.at_once >= AT_ONCE {
+            return None;
+        }
+        self.at_once += 1;
+        self.incoming.buffered(Phase::Session).map_or_else(|error| Some(broken(error)), |came| came.map(Event::Message))
+    }
+
     /// Waits for what happens next.
     async fn event(&mut self) -> Event {
+        self.at_once = 0;
         let phase = self.phase();
         let is_at_rest = matches!(self.socket.state(), State::ReadyForQuery);
         let (deadline, is_known) = (self.deadline, phase == Phase::Session);
@@ -145,12 +166,9 @@ impl Talk {
             biased;
             ending = server.ends(is_at_rest || !is_known) => Event::Ends(ending_error(ending)),
             error = backend.ends_while_idle(), if is_known => Event::Ends(error),
-            message = self.incoming.next(phase) => match message {
-                Ok(Some(message)) => Event::Message(message),
-                Ok(None) | Err(IncomingError::Io(_)) => Event::Left,
-                Err(error @ IncomingError::Protocol(_)) => Event::Ends(protocol_violation(error.to_string())),
-                Err(error @ IncomingError::Encoding) => Event::Ends(fatal("22021", error.to_string())),
-            },
+            message = self.incoming.next(phase) => {
+                message.map_or_else(broken, |came| came.map_or(Event::Left, Event::Message))
+            }
             () = sleep_until(deadline), if !is_known => Event::Left,
         }
     }
@@ -162,6 +180,7 @@ impl Talk {
             _ => message.is_extended_query(),
         };
         let is_cancel = matches!(message, Message::CancelRequest(_));
+        self.is_in_pipeline = is_extended && !matches!(message, Message::Sync(_));
         self.backend.note_next(self.incoming.is_sync_next());
         let (server, backend) = (Arc::clone(&self.backend.server), Arc::clone(&self.backend));
         let own = || Arc::clone(&backend);
@@ -200,6 +219,15 @@ impl Talk {
             SinkExt::<Answer>::close(&mut self.socket).await
         };
         drop(timeout(FAREWELL, said).await);
+    }
+}
+
+/// What becomes of a connection whose messages can't be read.
+fn broken(error: IncomingError) -> Event {
+    match error {
+        IncomingError::Io(_) => Event::Left,
+        IncomingError::Protocol(_) => Event::Ends(protocol_violation(error.to_string())),
+        IncomingError::Encoding => Event::Ends(fatal("22021", error.to_string())),
     }
 }
 

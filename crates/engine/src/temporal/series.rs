@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// The list of the values that generate_series gives in rows.
 pub(crate) const SERIES: &str = "generate_series";
 
-/// The most elements of a list.
-const MOST: usize = i32::MAX as usize;
+/// The most elements of a list, as of PostgreSQL's arrays. In FROM the values come in rows, of which there may be any number.
+const MOST: usize = (1 << 27) - 1;
 
 /// `generate_series(start, stop)` and `generate_series(start, stop, step)`.
 pub(super) fn generate_series() -> Arc<ScalarUDF> {
@@ -125,10 +125,17 @@ impl<V> Lists<V> {
 
 fn push<V>(values: &mut Vec<V>, value: V) -> Result<()> {
     if values.len() >= MOST {
-        return invalid!(ProgramLimitExceeded, "generate_series gives more than {MOST} values");
+        return too_many();
     }
     values.push(value);
     Ok(())
+}
+
+fn too_many<T>() -> Result<T> {
+    invalid!(
+        ProgramLimitExceeded,
+        "generate_series gives more than {MOST} values; put it into FROM, where its values are rows"
+    )
 }
 
 fn no_step<T>() -> Result<T> {
@@ -136,9 +143,14 @@ fn no_step<T>() -> Result<T> {
 }
 
 /// Adds the numbers from `start` to `stop`, a step apart; they end where the type does.
-fn count<N: ArrowNativeTypeOp>(start: N, stop: N, step: N, values: &mut Vec<N>) -> Result<()> {
+fn count<N: ArrowNativeTypeOp + Into<i128>>(start: N, stop: N, step: N, values: &mut Vec<N>) -> Result<()> {
     if step.is_zero() {
         return no_step();
+    }
+    // What would be too much is known before it takes memory.
+    let steps = stop.into().checked_sub(start.into()).and_then(|way| way.checked_div(step.into()));
+    if steps.is_some_and(|steps| steps >= MOST as i128) {
+        return too_many();
     }
     let is_rising = step.is_gt(N::ZERO);
     let mut next = Some(start);
