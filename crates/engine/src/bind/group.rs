@@ -18,7 +18,7 @@ use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::utils::find_aggregate_exprs;
-use datafusion::logical_expr::{Aggregate, Expr as Planned, GroupingSet, LogicalPlan, lit};
+use datafusion::logical_expr::{Aggregate, Expr as Planned, GroupingSet, LogicalPlan, Volatility, lit};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Select,
 };
@@ -421,17 +421,36 @@ fn outer_columns(expressions: &[Planned], note: &mut dyn FnMut(&Column)) {
 }
 
 /// An expression with columns in the place of what was computed already. A constant that is a key stands for the key where it is
-/// the whole expression, and for itself within another.
+/// the whole expression, and for itself within another, as in PostgreSQL, which computes constants before.
 pub(super) fn replaced(expression: Planned, computed: &[(Planned, Column)]) -> Result<Planned> {
-    let is_constant = matches!(expression, Planned::Literal(..));
+    if is_constant(&expression)? {
+        let known = computed.iter().find(|(own, _)| *own == expression);
+        return Ok(known.map_or(expression, |(_, column)| Planned::Column(column.clone())));
+    }
     let replaced = expression.transform_down(|part| {
-        let is_known = |own: &Planned| *own == part && (is_constant || !matches!(own, Planned::Literal(..)));
+        let is_known = |own: &Planned| *own == part;
+        if is_constant(&part)? {
+            return Ok(Transformed::new(part, false, TreeNodeRecursion::Jump));
+        }
         Ok(match computed.iter().find(|(own, _)| is_known(own)) {
             Some((_, column)) => Transformed::new(Planned::Column(column.clone()), true, TreeNodeRecursion::Jump),
             None => Transformed::no(part),
         })
     })?;
     Ok(replaced.data)
+}
+
+/// Whether an expression has the same value everywhere, and always.
+fn is_constant(expression: &Planned) -> datafusion::error::Result<bool> {
+    let varies = expression.exists(|part| {
+        Ok(match part {
+            Planned::Literal(..) | Planned::Cast(_) | Planned::TryCast(_) | Planned::BinaryExpr(_) => false,
+            Planned::Not(_) | Planned::IsNull(_) | Planned::IsNotNull(_) | Planned::Negative(_) | Planned::Case(_) => false,
+            Planned::ScalarFunction(call) => call.func.signature().volatility != Volatility::Immutable,
+            _ => true,
+        })
+    })?;
+    Ok(!varies)
 }
 
 /// Replaces what was computed before within the arguments of a call.
