@@ -78,7 +78,7 @@ pub struct Arguments {
     #[arg(long)]
     pub read_only: bool,
 
-    /// Of a published database, the state of that number instead of the newest
+    /// The number of the state of a published database that is read, instead of the newest
     #[arg(long, value_name = "NUMBER")]
     pub as_of: Option<u64>,
 

@@ -6,6 +6,7 @@ mod hostile;
 mod login;
 mod messages;
 mod portals;
+mod published;
 mod statements;
 mod transactions;
 mod values;

@@ -1,8 +1,8 @@
 //! A published database opened, and brought up to date by REFRESH.
 
 use crate::published::newest::{latest, wanted};
-use crate::published::place::Place;
-use crate::published::reads::PlaceReads;
+use crate::published::place::ObjectPlace;
+use crate::published::reads::ObjectReads;
 use crate::published::threads;
 use crate::{Error, Result};
 use gingham_storage::SqlState;
@@ -32,7 +32,7 @@ pub(crate) type OpenedUrl = (Arc<Store>, Arc<PublishedSource>);
 /// Where a database was opened from.
 #[derive(Debug)]
 pub(crate) struct PublishedSource {
-    place: Arc<Place>,
+    place: Arc<ObjectPlace>,
     database: DatabaseId,
     /// It stays as it was then.
     as_of: Option<u64>,
@@ -43,15 +43,19 @@ pub(crate) struct PublishedSource {
 impl PublishedSource {
     /// Opens what is published at `url`.
     pub(crate) fn open(url: &str, options: &UrlOptions, budget: Arc<MemoryBudget>) -> Result<OpenedUrl> {
-        Self::open_at(Place::of(url)?, options, budget)
+        Self::open_at(ObjectPlace::of(url)?, options, budget)
     }
 
     /// Opens what is published at a place.
-    pub(super) fn open_at(place: Arc<Place>, options: &UrlOptions, budget: Arc<MemoryBudget>) -> Result<OpenedUrl> {
+    pub(super) fn open_at(
+        place: Arc<ObjectPlace>,
+        options: &UrlOptions,
+        budget: Arc<MemoryBudget>,
+    ) -> Result<OpenedUrl> {
         let (own, as_of) = (Arc::clone(&place), options.as_of);
         let manifest = threads::wait(async move { wanted(&own, as_of).await })?;
         let chunks = chunk_folder(&place, options, manifest.database)?;
-        let files = RemoteFiles::new(Arc::new(PlaceReads(Arc::clone(&place))), Arc::clone(&budget), chunks);
+        let files = RemoteFiles::new(Arc::new(ObjectReads(Arc::clone(&place))), Arc::clone(&budget), chunks);
         let store = Store::open_published(&manifest, &files, &std::env::temp_dir(), budget)?;
         let shown = Mutex::new(manifest.number);
         Ok((store, Arc::new(Self { place, database: manifest.database, as_of, shown })))
@@ -95,7 +99,7 @@ impl PublishedSource {
 }
 
 /// The folder for chunks: of what lies in a folder of this machine there is one only when it was asked for.
-fn chunk_folder(place: &Place, options: &UrlOptions, database: DatabaseId) -> Result<Option<ChunkFolder>> {
+fn chunk_folder(place: &ObjectPlace, options: &UrlOptions, database: DatabaseId) -> Result<Option<ChunkFolder>> {
     let root = match &options.cache {
         Some(folder) => folder.clone(),
         None if place.is_folder() => return Ok(None),

@@ -35,7 +35,7 @@ pub fn is_url(text: &str) -> bool {
 
 /// A place, opened.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ObjectPlace {
     store: Arc<dyn ObjectStore>,
     root: Path,
     /// What messages call it.
@@ -46,7 +46,7 @@ pub(super) struct Place {
 
 /// An object that is there.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundObject {
     /// Its name at the place.
     pub(super) name: String,
     /// Its bytes.
@@ -55,7 +55,7 @@ pub(super) struct Found {
     pub(super) put: DateTime<Utc>,
 }
 
-impl Place {
+impl ObjectPlace {
     /// The place of a URL.
     pub(super) fn of(text: &str) -> Result<Arc<Self>> {
         let wrong =
@@ -129,9 +129,9 @@ impl Place {
     }
 
     /// Length and age of an object; `None` when it is missing.
-    pub(super) async fn look(&self, name: &str) -> Result<Option<Found>> {
+    pub(super) async fn look(&self, name: &str) -> Result<Option<FoundObject>> {
         match self.store.head(&self.path(name)).await {
-            Ok(meta) => Ok(Some(Found { name: name.to_owned(), length: meta.size, put: meta.last_modified })),
+            Ok(meta) => Ok(Some(FoundObject { name: name.to_owned(), length: meta.size, put: meta.last_modified })),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(self.failed("looking for", name, &error)),
         }
@@ -203,7 +203,7 @@ impl Place {
     }
 
     /// The objects under a prefix.
-    pub(super) async fn list(&self, prefix: &str) -> Result<Vec<Found>> {
+    pub(super) async fn list(&self, prefix: &str) -> Result<Vec<FoundObject>> {
         let (start, whole) = (self.path(prefix), self.root.as_ref().len());
         let found: Vec<_> = match self.store.list(Some(&start)).try_collect().await {
             Ok(found) => found,
@@ -212,7 +212,9 @@ impl Place {
         };
         let name = |path: &Path| path.as_ref()[whole..].trim_start_matches('/').to_owned();
         let found = found.into_iter();
-        Ok(found.map(|meta| Found { name: name(&meta.location), length: meta.size, put: meta.last_modified }).collect())
+        Ok(found
+            .map(|meta| FoundObject { name: name(&meta.location), length: meta.size, put: meta.last_modified })
+            .collect())
     }
 
     /// Removes objects. One that is gone already is no error.

@@ -1,6 +1,6 @@
 //! Ranges of objects for the storage, which knows no connection: each request is tried again with longer and longer pauses.
 
-use crate::published::place::Place;
+use crate::published::place::ObjectPlace;
 use crate::published::threads;
 use bytes::Bytes;
 use datafusion::object_store::Error as StoreError;
@@ -20,9 +20,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// The objects of a place, read by ranges.
 #[derive(Debug)]
-pub(super) struct PlaceReads(pub(super) Arc<Place>);
+pub(super) struct ObjectReads(pub(super) Arc<ObjectPlace>);
 
-impl RangedReads for PlaceReads {
+impl RangedReads for ObjectReads {
     fn read(&self, name: &str, range: Range<u64>, ended: RangeEnded) {
         let (place, name) = (Arc::clone(&self.0), name.to_owned());
         let started = threads::spawn(async move {
@@ -41,7 +41,7 @@ impl RangedReads for PlaceReads {
     }
 }
 
-async fn patiently(place: &Place, name: &str, range: Range<u64>) -> io::Result<Bytes> {
+async fn patiently(place: &ObjectPlace, name: &str, range: Range<u64>) -> io::Result<Bytes> {
     let mut pause = PAUSE;
     for attempt in 1.. {
         let text = match timeout(LIMIT, place.range(name, range.clone())).await {

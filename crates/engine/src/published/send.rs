@@ -2,7 +2,7 @@
 //! found before.
 
 use crate::published::newest::{LATEST, newest, numbered};
-use crate::published::place::Place;
+use crate::published::place::ObjectPlace;
 use crate::published::sweep::{REUSED_FOR, SweepReport, sweep_place};
 use crate::published::threads;
 use crate::{Error, Result};
@@ -106,11 +106,15 @@ pub struct PublishReport {
 
 /// Publishes the latest commit of `store` at `url`.
 pub(crate) fn publish(store: &Arc<Store>, url: &str, options: &PublishOptions) -> Result<PublishReport> {
-    publish_at(store, Place::of(url)?, options)
+    publish_at(store, ObjectPlace::of(url)?, options)
 }
 
 /// [`publish`] at a place.
-pub(super) fn publish_at(store: &Arc<Store>, place: Arc<Place>, options: &PublishOptions) -> Result<PublishReport> {
+pub(super) fn publish_at(
+    store: &Arc<Store>,
+    place: Arc<ObjectPlace>,
+    options: &PublishOptions,
+) -> Result<PublishReport> {
     if let Some((number, commit)) = options.after
         && store.snapshot()?.commit == commit
     {
@@ -157,7 +161,7 @@ fn nothing_new() -> PublishReport {
 }
 
 /// Refuses a place where another database is published.
-fn require_same(place: &Place, before: Option<&Manifest>, database: DatabaseId) -> Result<()> {
+fn require_same(place: &ObjectPlace, before: Option<&Manifest>, database: DatabaseId) -> Result<()> {
     match before {
         Some(before) if before.database != database => Err(Error::invalid(
             SqlState::ObjectNotInPrerequisiteState,
@@ -173,7 +177,7 @@ fn require_same(place: &Place, before: Option<&Manifest>, database: DatabaseId) 
 
 /// A publication on its way.
 struct Sending {
-    place: Arc<Place>,
+    place: Arc<ObjectPlace>,
     publication: Publication,
     before: Option<Manifest>,
     manifest: Manifest,
@@ -185,7 +189,7 @@ impl Sending {
     /// Finds out what the manifest will say. `None` when a file is gone: another process has replaced it.
     fn new(
         store: &Arc<Store>,
-        place: &Arc<Place>,
+        place: &Arc<ObjectPlace>,
         publication: Publication,
         before: Option<Manifest>,
     ) -> Result<Option<Self>> {
@@ -288,7 +292,7 @@ impl Sending {
 }
 
 /// Sends a segment file, unless one who was stopped has sent it not long ago. Gives the bytes; `None` when the file is gone.
-async fn send_segment(place: Arc<Place>, segment: PublishedSegment, path: PathBuf) -> Result<Option<u64>> {
+async fn send_segment(place: Arc<ObjectPlace>, segment: PublishedSegment, path: PathBuf) -> Result<Option<u64>> {
     let name = segment.name();
     if let Some(found) = place.look(&name).await?
         && found.length == segment.length
@@ -301,7 +305,7 @@ async fn send_segment(place: Arc<Place>, segment: PublishedSegment, path: PathBu
 }
 
 /// Tells readers of a manifest, or of those that have come since.
-async fn make_latest(place: &Place, mut manifest: Manifest) -> Result<()> {
+async fn make_latest(place: &ObjectPlace, mut manifest: Manifest) -> Result<()> {
     loop {
         place.put(LATEST, manifest.to_bytes()).await?;
         match numbered(place, manifest.number + 1).await? {

@@ -4,7 +4,7 @@
 //! after it began, and takes none for its own that is older, but those of the newest manifest; nothing is swept that is not twice as old.
 
 use crate::published::newest::latest;
-use crate::published::place::{Found, Place};
+use crate::published::place::{FoundObject, ObjectPlace};
 use crate::published::threads;
 use crate::{Error, Result};
 use chrono::Utc;
@@ -42,21 +42,26 @@ pub struct SweepReport {
 
 /// Removes at `url` what no manifest needs that was the newest within `keep`; says only what it would remove when `dry_run`.
 pub(crate) fn sweep(url: &str, keep: Duration, dry_run: bool) -> Result<SweepReport> {
-    let place = Place::of(url)?;
+    let place = ObjectPlace::of(url)?;
     threads::wait(async move { sweep_place(&place, keep, dry_run).await })
 }
 
 /// [`sweep`] at a place.
-pub(super) async fn sweep_place(place: &Place, keep: Duration, dry_run: bool) -> Result<SweepReport> {
+pub(super) async fn sweep_place(place: &ObjectPlace, keep: Duration, dry_run: bool) -> Result<SweepReport> {
     sweep_older(place, keep, SWEPT_FROM, dry_run).await
 }
 
 /// Sweeps objects of some age.
-pub(super) async fn sweep_older(place: &Place, keep: Duration, age: Duration, dry_run: bool) -> Result<SweepReport> {
+pub(super) async fn sweep_older(
+    place: &ObjectPlace,
+    keep: Duration,
+    age: Duration,
+    dry_run: bool,
+) -> Result<SweepReport> {
     // Before manifests are read: what one names that comes later is younger than any that is swept.
     let mut objects = place.list("segments").await?;
     objects.extend(place.list("catalogs").await?);
-    let manifests: BTreeMap<u64, Found> = place
+    let manifests: BTreeMap<u64, FoundObject> = place
         .list("manifests")
         .await?
         .into_iter()
@@ -98,6 +103,6 @@ pub(super) async fn sweep_older(place: &Place, keep: Duration, age: Duration, dr
 }
 
 /// Whether an object was put longer ago than some time.
-fn is_older(object: &Found, age: Duration) -> bool {
+fn is_older(object: &FoundObject, age: Duration) -> bool {
     (Utc::now() - object.put).to_std().is_ok_and(|own| own >= age)
 }

@@ -2,7 +2,7 @@
 
 use crate::published::newest::{latest, newest};
 use crate::published::open::{PublishedSource, UrlOptions};
-use crate::published::place::Place;
+use crate::published::place::ObjectPlace;
 use crate::published::send::{PublishOptions, PublishReport, publish_at};
 use crate::published::sweep::{SweepReport, sweep_older};
 use crate::published::threads;
@@ -16,6 +16,7 @@ use datafusion::object_store::{
 };
 use futures::stream::BoxStream;
 use gingham_storage::io::MemoryBudget;
+use gingham_storage::store::Store;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
@@ -83,16 +84,24 @@ impl ObjectStore for Failing {
 
 struct World {
     store: Arc<Failing>,
-    place: Arc<Place>,
+    place: Arc<ObjectPlace>,
     database: Database,
+    cache: tempfile::TempDir,
 }
 
 impl World {
     fn new() -> Self {
         let (writes_left, does_the_last) = (AtomicIsize::new(isize::MAX), AtomicBool::new(false));
         let store = Arc::new(Failing { inner: InMemory::new(), writes_left, does_the_last });
-        let place = Place::in_store(Arc::clone(&store) as _, "mem://place");
-        Self { store, place, database: Database::in_memory().unwrap() }
+        let place = ObjectPlace::in_store(Arc::clone(&store) as _, "mem://place");
+        Self { store, place, database: Database::in_memory().unwrap(), cache: tempfile::tempdir().unwrap() }
+    }
+
+    /// Opens a state, with so many bytes of memory and of disk.
+    fn open(&self, as_of: Option<u64>, memory: usize, disk: u64) -> Result<(Arc<Store>, Arc<PublishedSource>)> {
+        let cache = Some(self.cache.path().to_path_buf());
+        let options = UrlOptions { as_of, cache, cache_bytes: Some(disk) };
+        PublishedSource::open_at(Arc::clone(&self.place), &options, MemoryBudget::new(memory))
     }
 
     /// Adds a segment to each of two tables.
@@ -112,8 +121,7 @@ impl World {
 
     /// The number that readers find, after they have read all of it.
     fn read(&self) -> Result<u64> {
-        let options = UrlOptions::default();
-        let (store, source) = PublishedSource::open_at(Arc::clone(&self.place), &options, MemoryBudget::new(1 << 28))?;
+        let (store, source) = self.open(None, 1 << 28, 1 << 20)?;
         let report = store.check()?;
         assert!(report.errors.is_empty(), "{:?}", report.errors);
         let snapshot = store.snapshot()?;
@@ -231,16 +239,14 @@ fn a_sweep_takes_what_no_state_needs_that_is_kept() {
     assert!(dry.objects.len() >= 4, "{:?}", dry.objects);
     assert_eq!((dry.manifests.as_slice(), dry.left), (&[1, 2, 3][..], 1));
     assert_eq!(world.objects(), all, "a dry run removes nothing");
-    let (store, _source) =
-        PublishedSource::open_at(Arc::clone(&world.place), &UrlOptions::default(), MemoryBudget::new(1 << 28)).unwrap();
+    let (store, _source) = world.open(None, 1 << 28, 0).unwrap();
     let swept = world.sweep(Duration::ZERO, Duration::ZERO, false);
     assert_eq!((swept.objects.len(), swept.bytes), (dry.objects.len(), dry.bytes));
     assert_eq!(world.objects(), all - swept.objects.len());
     // A reader of the newest state goes on, and the next finds it whole.
     assert!(store.check().unwrap().errors.is_empty());
     assert_eq!(world.read().unwrap(), 4);
-    let options = UrlOptions { as_of: Some(2), ..UrlOptions::default() };
-    let gone = PublishedSource::open_at(Arc::clone(&world.place), &options, MemoryBudget::new(1 << 28)).unwrap_err();
+    let gone = world.open(Some(2), 1 << 28, 0).unwrap_err();
     assert!(gone.to_string().contains("swept"), "{gone}");
     let again = world.sweep(Duration::ZERO, Duration::ZERO, false);
     assert_eq!((again.manifests.len(), again.objects.len(), again.left), (0, 0, 1));
@@ -253,9 +259,8 @@ fn a_reader_whose_state_is_swept_is_told_which_object_is_gone() {
     let world = World::new();
     world.grow(1);
     world.publish().unwrap();
-    // With memory it would have kept what it has read.
-    let (store, source) =
-        PublishedSource::open_at(Arc::clone(&world.place), &UrlOptions::default(), MemoryBudget::new(1000)).unwrap();
+    // With memory or a disk it would have kept what it has read.
+    let (store, source) = world.open(None, 1000, 0).unwrap();
     for table in ["a", "b"] {
         world.database.connect().execute(&format!("DROP TABLE {table}")).unwrap();
     }

@@ -233,7 +233,7 @@ fn a_changed_byte_is_told_with_its_object() {
     for object in files(&folder.path().join("published")) {
         let whole = std::fs::read(&object).expect("an object");
         let name = object.file_name().expect("a name").to_string_lossy().into_owned();
-        for place in (0..4).map(|part| whole.len() * part / 4 + 50 * part) {
+        for place in (0..4).map(|part| whole.len() * part / 4 + 9 * part) {
             let mut bytes = whole.clone();
             bytes[place] ^= 0x10;
             std::fs::write(&object, bytes).expect("a changed object");

@@ -18,9 +18,16 @@ pub(super) struct FarReads {
     next: Mutex<usize>,
 }
 
-/// Ranges of files that lie elsewhere.
+/// Ranges of files that lie elsewhere, by the files' numbers.
 #[derive(Debug, Default)]
-pub(super) struct FarRanges(BTreeMap<u64, (Arc<RemoteFile>, Vec<(u64, usize)>)>);
+pub(super) struct FarRanges(BTreeMap<u64, FileRanges>);
+
+/// Offsets and lengths of what is wanted of one.
+#[derive(Debug)]
+struct FileRanges {
+    file: Arc<RemoteFile>,
+    ranges: Vec<(u64, usize)>,
+}
 
 impl FarReads {
     /// A morsel begins, of so many: those behind it whose needs are to be asked for now.
@@ -38,12 +45,13 @@ impl FarReads {
 impl FarRanges {
     /// Adds one.
     pub(super) fn add(&mut self, (file, offset, length): (Arc<RemoteFile>, u64, usize)) {
-        self.0.entry(file.number()).or_insert_with(|| (file, Vec::new())).1.push((offset, length));
+        let own = self.0.entry(file.number()).or_insert_with(|| FileRanges { file, ranges: Vec::new() });
+        own.ranges.push((offset, length));
     }
 
     /// Asks for all of them.
     pub(super) fn read_ahead(self) {
-        self.0.into_values().for_each(|(file, ranges)| file.read_ahead(ranges.into_iter()));
+        self.0.into_values().for_each(|own| own.file.read_ahead(own.ranges.into_iter()));
     }
 }
 

@@ -9,12 +9,12 @@ pub(crate) const TAIL: u64 = 16 << 10;
 
 /// How a file of some length is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cuts {
+pub(crate) struct ChunkCuts {
     length: u64,
 }
 
-impl Cuts {
-    /// Of a file of `length` bytes.
+impl ChunkCuts {
+    /// The cuts of a file of `length` bytes.
     pub fn new(length: u64) -> Self {
         Self { length }
     }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn chunks_follow_one_another_and_every_byte_is_in_one() {
         for length in [1, 100, TAIL, TAIL + 1, CHUNK, CHUNK + TAIL, CHUNK + TAIL + 1, 3 * CHUNK + 77] {
-            let cuts = Cuts::new(length);
+            let cuts = ChunkCuts::new(length);
             let mut end = 0;
             for chunk in 0..=cuts.last() {
                 let bytes = cuts.bytes(chunk);
@@ -79,6 +79,6 @@ mod tests {
             assert_eq!(end, length);
             assert_eq!(cuts.of(0, length as usize), 0..cuts.last() + 1);
         }
-        assert_eq!(Cuts::new(5).of(3, 0), 0..0);
+        assert_eq!(ChunkCuts::new(5).of(3, 0), 0..0);
     }
 }

@@ -4,7 +4,7 @@
 //! waits for is brought whatever the limit says, and kept no longer than until it was taken when it could not be charged.
 
 use crate::io::memory::{CacheCharge, Evict, MemoryBudget};
-use crate::io::remote::chunks::Cuts;
+use crate::io::remote::chunks::ChunkCuts;
 use crate::io::remote::folder::ChunkFolder;
 use crate::io::remote::ranged_reads::RangedReads;
 use crate::io::remote::requests::{ChunkRun, Turns, runs};
@@ -101,7 +101,7 @@ pub struct RemoteFile {
     files: Arc<RemoteFiles>,
     name: String,
     number: u64,
-    cuts: Cuts,
+    cuts: ChunkCuts,
 }
 
 impl RemoteFiles {
@@ -116,7 +116,7 @@ impl RemoteFiles {
     pub fn file(self: &Arc<Self>, name: String, length: u64) -> Arc<RemoteFile> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Arc::new(RemoteFile { files: Arc::clone(self), name, number, cuts: Cuts::new(length) })
+        Arc::new(RemoteFile { files: Arc::clone(self), name, number, cuts: ChunkCuts::new(length) })
     }
 
     /// What messages call a file.

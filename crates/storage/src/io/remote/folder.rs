@@ -27,12 +27,12 @@ const CHECKSUM: usize = 4;
 pub struct ChunkFolder {
     path: PathBuf,
     limit: u64,
-    known: Mutex<Known>,
+    known: Mutex<KnownChunks>,
 }
 
 /// The chunks that are there, as far as this process knows.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownChunks {
     chunks: HashMap<String, (u64, u64)>,
     /// Their names, those first that were not used for longest.
     order: BTreeMap<u64, String>,
@@ -42,7 +42,7 @@ struct Known {
     has_failed: bool,
 }
 
-impl Known {
+impl KnownChunks {
     fn add(&mut self, name: String, bytes: u64) {
         self.remove(&name);
         let turn = self.next;
@@ -87,7 +87,7 @@ impl ChunkFolder {
             }
         }
         found.sort_unstable();
-        let mut known = Known::default();
+        let mut known = KnownChunks::default();
         found.into_iter().for_each(|(_, name, bytes)| known.add(name, bytes));
         let folder = Self { path: path.to_path_buf(), limit, known: Mutex::new(known) };
         folder.shrink_to(limit);
@@ -104,7 +104,7 @@ impl ChunkFolder {
         self.known().bytes
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownChunks> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,7 +1,7 @@
 //! Which chunks one request brings, and how many requests are under way: those that somebody waits for at once, those that are read
 //! ahead when their turn comes.
 
-use crate::io::remote::chunks::Cuts;
+use crate::io::remote::chunks::ChunkCuts;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(crate) struct ChunkRun {
 }
 
 /// Chunks of a file, which ascend, as runs that are not too large.
-pub(crate) fn runs(cuts: Cuts, chunks: impl IntoIterator<Item = u32>) -> Vec<ChunkRun> {
+pub(crate) fn runs(cuts: ChunkCuts, chunks: impl IntoIterator<Item = u32>) -> Vec<ChunkRun> {
     let mut made: Vec<ChunkRun> = Vec::new();
     for chunk in chunks {
         let bytes = cuts.bytes(chunk);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_one_run_as_far_as_that_is_not_too_large() {
-        let cuts = Cuts::new(64 << 20);
+        let cuts = ChunkCuts::new(64 << 20);
         let found = runs(cuts, [0, 1, 2, 5, 6]);
         assert_eq!(found.iter().map(|run| run.chunks.clone()).collect::<Vec<_>>(), [0..3, 5..7]);
         assert_eq!(found[0].bytes, 0..cuts.bytes(2).end);
