@@ -63,10 +63,10 @@ paramstyle = "qmark"
 def connect(
     path: "str | os.PathLike[str]" = ":memory:", read_only: bool = False, config: "dict[str, Any] | None" = None
 ) -> Connection:
-    """Opens a database folder, which is made where it is not there, or a temporary database.
+    """Opens a database folder, which is made where it is not there, a published database, or a temporary one.
 
     Args:
-        path: the folder, or `":memory:"` for a database that is gone when its last connection is closed.
+        path: the folder, the URL of a published database (`"s3://bucket/shop"`, `"file:///srv/shop"`), or `":memory:"` for a database that is gone when its last connection is closed.
         read_only: never writes, so that other processes may.
         config: settings: `memory_limit` (`"2GB"`), `threads`, and those of `SET gingham.…`.
 

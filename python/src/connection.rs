@@ -68,7 +68,7 @@ fn opened() -> MutexGuard<'static, BTreeMap<PathBuf, usize>> {
     OPENED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens a database folder, or a temporary database without a path.
+/// Opens a database folder, a published database by its URL, or a temporary database without a path.
 #[pyfunction]
 #[pyo3(signature = (path, read_only, memory_limit, threads))]
 pub(crate) fn open(
@@ -81,6 +81,7 @@ pub(crate) fn open(
     let options = DatabaseOptions::new().read_only(read_only).create(!read_only);
     let options = options.memory_limit(memory_limit).threads(threads);
     let opened = py.detach(|| match &path {
+        Some(url) if url.to_str().is_some_and(gingham::is_url) => options.open_url(&url.to_string_lossy()),
         Some(path) => options.open(path),
         None => options.temporary(),
     });

@@ -25,12 +25,11 @@ pub fn check(database: &Database) -> Result<(), Failure> {
     for error in &report.errors {
         writeln!(out, "damaged: {error}")?;
     }
-    writeln!(out, "{}: {} verified", database.path().display(), counted(report.verified, "place"))?;
+    let name = database.url().map_or_else(|| database.path().display().to_string(), str::to_owned);
+    writeln!(out, "{name}: {} verified", counted(report.verified, "place"))?;
     match report.errors.len() as u64 {
         0 => Ok(writeln!(out, "no damage found")?),
-        damaged => {
-            Err(Failure::failed(format!("{}: {} damaged", database.path().display(), counted(damaged, "place"))))
-        }
+        damaged => Err(Failure::failed(format!("{name}: {} damaged", counted(damaged, "place")))),
     }
 }
 

@@ -8,10 +8,14 @@ use crate::read_args::ReadArgs;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use gingham::load::LoadOptions;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const AFTER_HELP: &str = "\
 Without SQL from -c, -f or a pipe, gingham opens a prompt. Scripts may have commands between their statements, too, each on a
 line of its own: .mode csv, .import FILE TABLE, .dump, .read FILE, \\d TABLE and others, which gingham -c .help lists.
+
+DB may be the URL of a published database, as s3://bucket/shop or file:///srv/shop, which is read from there; REFRESH takes
+its newest state. publish makes and renews one, of which sweep removes what nobody needs any more (docs/publish.md).
 
 While another process writes, scripts that only read are run on the database as it is then; others fail.
 
@@ -47,10 +51,10 @@ A database whose name is that of a command is written ./demo.";
     after_help = AFTER_HELP,
     subcommand_precedence_over_arg = true,
     subcommand_value_name = "COMMAND",
-    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup|rescue|advise> …\n       gingham demo …\n       gingham lab <list|run|merge> …"
+    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup|publish|sweep|rescue|advise> …\n       gingham demo …\n       gingham lab <list|run|merge> …"
 )]
 pub struct Arguments {
-    /// Database folder, made when it is missing; a scratch database when not given, or :memory:
+    /// Database folder, made when it is missing, or the URL of a published one; a scratch database when not given, or :memory:
     #[arg(value_name = "DB")]
     pub database: Option<PathBuf>,
 
@@ -73,6 +77,14 @@ pub struct Arguments {
     /// Never write to the database
     #[arg(long)]
     pub read_only: bool,
+
+    /// The number of the state of a published database that is read, instead of the newest
+    #[arg(long, value_name = "NUMBER")]
+    pub as_of: Option<u64>,
+
+    /// Folder for what was read of a published database; the user's folder for caches when not given
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
 
     /// End with the first statement that fails, as is done without this
     #[arg(long, overrides_with = "no_bail")]
@@ -112,6 +124,18 @@ pub enum Verb {
         /// Folder to write, missing or empty
         to: PathBuf,
     },
+    /// DB publish: send the database to a folder or a store of objects, where it can be read by its URL
+    Publish(PublishArgs),
+    /// URL sweep: remove what no state of a published database needs that was the newest within --keep
+    Sweep {
+        /// For how long states can be read after a newer one has come: 90s, 15m, 24h, 7d
+        #[arg(long, value_name = "AGE", default_value = "7d", value_parser = age)]
+        keep: Duration,
+
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// DB rescue: make a new database of what is sound of a damaged one, and name what is lost
     Rescue {
         /// Folder to make; it must not be there
@@ -141,6 +165,8 @@ impl Verb {
             Self::Layout { .. } => ("layout", true),
             Self::Check => ("check", true),
             Self::Backup { .. } => ("backup", true),
+            Self::Publish(_) => ("publish", true),
+            Self::Sweep { .. } => ("sweep", true),
             Self::Rescue { .. } => ("rescue", true),
             Self::Serve { .. } => ("serve", true),
             Self::Advise(_) => ("advise", true),
@@ -148,6 +174,21 @@ impl Verb {
             Self::Lab(_) => ("lab", false),
         }
     }
+}
+
+/// What `publish` takes.
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    /// Where: file:///folder, or s3://, gs:// or az:// with a build that has these
+    pub url: String,
+
+    /// Sweep behind it what no state needs that was the newest within this time: 90s, 15m, 24h, 7d
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub keep: Option<Duration>,
+
+    /// Publish again and again, with so many seconds between, until Ctrl-C
+    #[arg(long, value_name = "SECONDS", value_parser = age)]
+    pub every: Option<Duration>,
 }
 
 /// What `load` takes.
@@ -218,6 +259,11 @@ fn scripts(arguments: &Arguments, matches: &ArgMatches) -> Vec<Script> {
     all.extend(places("files").into_iter().zip(files));
     all.sort_by_key(|(place, _)| *place);
     all.into_iter().map(|(_, script)| script).collect()
+}
+
+/// A time as the engine takes it.
+fn age(text: &str) -> Result<Duration, String> {
+    gingham::age(text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod output;
 mod pager;
 mod progress;
 mod prompt;
+mod publish;
 mod read_args;
 mod reading;
 mod rows;
@@ -104,6 +105,8 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
         }
         Some(Verb::Check) => with_database(&arguments, admin::check),
         Some(Verb::Backup { ref to }) => with_database(&arguments, |database| admin::backup(database, to)),
+        Some(Verb::Publish(ref publish)) => publish::publish(&arguments, publish),
+        Some(Verb::Sweep { keep, dry_run }) => publish::sweep(arguments.database.as_deref(), keep, dry_run),
         Some(Verb::Rescue { ref to }) => admin::rescue(arguments.database.as_deref().unwrap_or(to), to),
         None => statements(&arguments, scripts),
     }

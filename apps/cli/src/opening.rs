@@ -15,17 +15,30 @@ const MEMORY: &str = ":memory:";
 pub fn open(arguments: &Arguments, only_reads: bool) -> Result<(Database, Place), Failure> {
     let path = match &arguments.database {
         Some(path) if path.as_os_str() != MEMORY => path,
+        _ if matches!(arguments.verb, Some(Verb::Publish(_))) => {
+            return Err(Failure::usage("publish needs a database that stays: gingham DB publish URL"));
+        }
         _ => {
             let place = Place { name: "a scratch database, which is gone at the end".to_owned(), read_only: false };
             return Ok((Database::in_memory()?, place));
         }
     };
+    if let Some(url) = path.to_str().filter(|text| gingham::is_url(text)) {
+        let place = Place { name: url.to_owned(), read_only: true };
+        return Ok((open_url(arguments, url)?, place));
+    }
+    if arguments.as_of.is_some() || arguments.cache.is_some() {
+        return Err(Failure::usage(
+            "--as-of and --cache are about published databases: gingham file:///srv/shop --as-of 7",
+        ));
+    }
     let makes = matches!(arguments.verb, None | Some(Verb::Load(_)));
     let applies = matches!(&arguments.verb, Some(Verb::Advise(advise)) if advise.apply);
     if applies && arguments.read_only {
         return Err(Failure::usage("--apply writes, which --read-only forbids"));
     }
-    let writes = (makes || applies) && !arguments.read_only;
+    let publishes = matches!(arguments.verb, Some(Verb::Publish(_)));
+    let writes = (makes || applies || publishes) && !arguments.read_only;
     let is_new = makes && writes && is_vacant(path);
     if is_new {
         require_parent(path)?;
@@ -43,11 +56,37 @@ pub fn open(arguments: &Arguments, only_reads: bool) -> Result<(Database, Place)
             let database = DatabaseOptions::new().create(false).read_only(true).open(path).map_err(failed)?;
             // Without what could be done about it.
             let why = why.rsplit_once("; ").map_or(why.as_str(), |(why, _)| why);
-            eprintln!("notice: {why}; these statements read only, so it is read as it is now");
+            let what = if publishes { "it is published" } else { "these statements read only, so it is read" };
+            eprintln!("notice: {why}; {what} as it is now");
             Ok((database, place(true)))
         }
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Opens the database of the arguments for reading, beside whoever writes.
+pub fn open_for_reading(arguments: &Arguments) -> Result<Database, Failure> {
+    let path = arguments.database.as_deref().unwrap_or(Path::new(""));
+    let opened = DatabaseOptions::new().create(false).read_only(true).open(path);
+    opened.map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
+}
+
+/// Opens a published database.
+fn open_url(arguments: &Arguments, url: &str) -> Result<Database, Failure> {
+    match &arguments.verb {
+        None | Some(Verb::Layout { .. } | Verb::Check) => {}
+        Some(verb) => {
+            let name = verb.name().0;
+            return Err(Failure::usage(format!(
+                "{name} needs the folder of a database; {url} is published, and read alone"
+            )));
+        }
+    }
+    let mut options = DatabaseOptions::new().as_of(arguments.as_of);
+    if let Some(folder) = &arguments.cache {
+        options = options.url_cache(folder, None);
+    }
+    Ok(options.open_url(url)?)
 }
 
 /// Whether there is nothing at a path, or an empty folder.

@@ -5,6 +5,7 @@
 //! | `commands` | the program's commands |
 //! | `options` | the command line |
 //! | `serve` | the server from its start to its end |
+//! | `publishing` | publishing while the database is served |
 //! | `server` | what all connections share |
 //! | `connection/` | one client's messages |
 //! | `backend/` | what answers them |
@@ -21,6 +22,7 @@ mod errors;
 mod failure;
 mod metrics;
 mod options;
+mod publishing;
 mod serve;
 mod server;
 mod statement_log;

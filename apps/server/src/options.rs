@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use gingham::Role;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 use tracing::Level;
 
 /// Serves a Gingham database to PostgreSQL's clients.
@@ -25,7 +26,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// The database's folder, made when it is missing; `:memory:` for one that is gone at the end
+    /// The database's folder, made when it is missing, or the URL of a published one; `:memory:` for one that is gone at the end
     pub(crate) database: String,
     /// Where clients connect by TCP: an address and port, or `off`
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5432")]
@@ -48,6 +49,18 @@ pub(crate) struct Serve {
     /// Bytes for the cache and queries together, as 4GB; three quarters of the machine's memory otherwise
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<usize>,
+    /// Folder for what was read of a published database; the user's folder for caches otherwise
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Publishes the database at a URL, again and again
+    #[arg(long, value_name = "URL")]
+    pub(crate) publish: Option<String>,
+    /// Time between publications: 90s, 15m
+    #[arg(long, value_name = "SECONDS", default_value = "60s", value_parser = age, requires = "publish")]
+    pub(crate) publish_every: Duration,
+    /// Sweeps behind each publication what no state needs that was the newest within this time: 24h, 7d
+    #[arg(long, value_name = "AGE", value_parser = age, requires = "publish")]
+    pub(crate) publish_keep: Option<Duration>,
     /// Threads of a query; all cores otherwise
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -112,6 +125,11 @@ fn bytes(text: &str) -> Result<usize, String> {
     };
     let number = text[..digits].parse::<usize>().map_err(|_| "a size is a number with KB, MB or GB".to_owned())?;
     number.checked_mul(unit).ok_or_else(|| "it is too large".into())
+}
+
+/// A time as the engine takes it.
+fn age(text: &str) -> Result<Duration, String> {
+    gingham::age(text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

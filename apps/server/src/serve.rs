@@ -4,6 +4,7 @@ use crate::connection::{serve_tcp, serve_unix};
 use crate::failure::Failure;
 use crate::metrics::{self, Metrics};
 use crate::options::Serve;
+use crate::publishing::{Plan, Publishing};
 use crate::server::{Comers, Ending, Server, ServerParts};
 use crate::statement_log::StatementLog;
 use crate::tls;
@@ -49,6 +50,11 @@ pub(crate) fn serve(options: &Serve) -> Result<(), Failure> {
     };
     let database = open(options)?;
     let log = StatementLog::new(Metrics::new(), options.slow.map(Duration::from_millis), database.clone());
+    let publishing = options.publish.clone().map(|url| {
+        let plan = Plan { url, every: options.publish_every, keep: options.publish_keep };
+        Publishing::start(database.clone(), plan)
+    });
+    let publishing = publishing.transpose()?;
     let max_connections = options.max_connections;
     let server = Server::new(ServerParts {
         database: database.clone(),
@@ -63,7 +69,7 @@ pub(crate) fn serve(options: &Serve) -> Result<(), Failure> {
     let runtime = runtime.map_err(|error| Failure(format!("starting threads: {error}")))?;
     let ran = runtime.block_on(run(Arc::clone(&server), addresses, options));
     runtime.shutdown_timeout(PATIENCE);
-    drop(server);
+    drop((server, publishing));
     if !database.close(PATIENCE) {
         tracing::warn!("something had the database open still");
     }
@@ -84,7 +90,15 @@ fn log_from(level: Level) {
 
 fn open(options: &Serve) -> Result<Database, Failure> {
     let how = DatabaseOptions::new().memory_limit(options.memory).threads(options.threads);
+    let url = Some(options.database.as_str()).filter(|text| gingham::is_url(text));
+    if let (Some(url), Some(_)) = (url, &options.publish) {
+        return Err(Failure(format!("--publish needs the folder of a database; {url} is published, and read alone")));
+    }
     match options.database.as_str() {
+        url if gingham::is_url(url) => {
+            let how = options.cache.as_ref().map_or_else(|| how.clone(), |folder| how.clone().url_cache(folder, None));
+            Ok(how.open_url(url)?)
+        }
         ":memory:" => Ok(how.temporary()?),
         path => Ok(how.read_only(options.read_only).open(path)?),
     }
@@ -154,7 +168,8 @@ async fn run(server: Arc<Server>, addresses: Vec<SocketAddr>, options: &Serve) -
     let shown = metrics_place.map(|own| format!(" http://{own}/metrics")).unwrap_or_default();
     let _ = writeln!(io::stdout(), "ready: {}{shown}", places.join(" "));
     let _ = io::stdout().flush();
-    tracing::info!("serving {} at {}", server.database.path().display(), places.join(", "));
+    let folder = server.database.path().display().to_string();
+    tracing::info!("serving {} at {}", server.database.url().unwrap_or(&folder), places.join(", "));
     let word = told_to_end().await;
     tracing::info!("{word}: no new connections; running statements have {} s", options.grace);
     drop((present, socket));

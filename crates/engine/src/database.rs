@@ -1,5 +1,6 @@
 //! An open database and its connections.
 
+use crate::published::UrlOptions;
 use crate::session::{Engine, Session};
 use crate::{Connection, Error, Result};
 use gingham_storage::SqlState;
@@ -11,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod published;
 mod sessions;
 
 /// How to open a database.
@@ -28,11 +30,12 @@ pub struct DatabaseOptions {
     read_only: bool,
     memory_limit: Option<usize>,
     threads: Option<usize>,
+    url: UrlOptions,
 }
 
 impl Default for DatabaseOptions {
     fn default() -> Self {
-        Self { create: true, read_only: false, memory_limit: None, threads: None }
+        Self { create: true, read_only: false, memory_limit: None, threads: None, url: UrlOptions::default() }
     }
 }
 

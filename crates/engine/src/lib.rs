@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `database`, `connection`, `text`, `load/` | the Rust API |
 //! | `bind/` | names resolved: from syntax trees to logical plans |
+//! | `published/` | databases published to a folder or a store of objects |
 //! | `session/` | what DataFusion is given: catalogs, settings, memory |
 //! | `unnest/` | subqueries become joins |
 //! | `recursion/` | WITH RECURSIVE, round by round |
@@ -53,6 +54,7 @@ pub mod load;
 mod optimizer;
 mod percentiles;
 mod postgres;
+mod published;
 mod recording;
 mod recursion;
 mod rewrite;
@@ -83,6 +85,7 @@ pub use functions::built_from;
 pub use gingham_storage as storage;
 pub use gingham_storage::{Position, Problem, SqlState};
 pub use postgres::Role;
+pub use published::{PublishOptions, PublishReport, SweepReport, age, is_url};
 pub use session::{
     CommandTag, Notice, NoticeListener, Notices, PlanningTimes, QueryResult, SessionInfo, SessionOptions, SessionState,
     Severity, StatementHandle, StatementProgress, StatementTables, TransactionStatus, plain_strings,

@@ -64,6 +64,11 @@ pub enum Error {
 /// The advice for when nobody knows whether a commit is on the disk.
 pub(crate) const REOPEN: &str = "; close the database and open it again, which undoes the change, then run it again";
 
+/// What to do about a table that is damaged.
+const OF_TABLE: &str = "; restore it from a backup, or drop the table";
+/// What to do about one of a published database.
+const OF_PUBLISHED: &str = "; REFRESH, or publish the database anew";
+
 /// What to do about an error of the operating system that comes with a disk's end.
 fn advice(source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
@@ -122,10 +127,12 @@ impl Error {
 
     /// [`in_table`](Self::in_table) for a statement that needs the table: a corruption comes with what can be done.
     pub(crate) fn of_table(self, table: &dyn std::fmt::Display) -> Self {
-        const ADVICE: &str = "; restore it from a backup, or drop the table";
         match self.in_table(table) {
-            Self::Corrupt { place, detail } if !detail.ends_with(ADVICE) => {
-                Self::Corrupt { place, detail: format!("{detail}{ADVICE}") }
+            Self::Corrupt { place, detail } => {
+                let is_published = place.contains("://");
+                let advice = if is_published { OF_PUBLISHED } else { OF_TABLE };
+                let advice = if detail.ends_with(advice) { "" } else { advice };
+                Self::Corrupt { detail: format!("{detail}{advice}"), place }
             }
             other => other,
         }

@@ -14,11 +14,12 @@
 //! | `segment` | immutable segment files and delta images: writing, reading, the cache of their blocks |
 //! | `pages` | heap pages as bytes and views: NSM, DSM, PAX |
 //! | `lmdb` | the catalog's environment, values and records, its verifier, the database folder |
+//! | `published` | published databases: their manifest, and how their files are read |
 //! | `snapshot` | what a reader sees at one commit, heap readers with it |
 //! | `scan` | predicates on codes, lookups, Arrow output |
 //! | `open` | the state of an open database that readers and writers share |
 //! | `write` | write transactions: rows, definitions, keys, indexes, heap writers |
-//! | `maintenance` | merging, changes of layout, vacuum, check, backup |
+//! | `maintenance` | merging, changes of layout, vacuum, check, backup, what is published |
 //! | `lab` | what only experiments use |
 //! | `store` | an open database: who may write, group commit, open transactions |
 //! | `rescue` | what is sound of a damaged database, in a new one |
@@ -36,6 +37,7 @@ pub mod open;
 pub mod pages;
 #[doc(hidden)]
 pub mod panics;
+pub mod published;
 pub mod rescue;
 pub mod scan;
 pub mod segment;

@@ -96,6 +96,7 @@ pub const KEYWORDS: &[&str] = &[
     "RANGE",
     "RECURSIVE",
     "REFERENCES",
+    "REFRESH",
     "RENAME",
     "REPLACE",
     "RESET",

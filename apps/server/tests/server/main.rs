@@ -14,6 +14,7 @@ mod login;
 mod messages;
 mod metrics;
 mod portals;
+mod published;
 mod roles;
 mod statements;
 mod timeouts;

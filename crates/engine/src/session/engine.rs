@@ -1,5 +1,6 @@
 //! What all sessions of a database share: the store, the memory limit, the threads.
 
+use crate::published::PublishedSource;
 use crate::recording::Recorder;
 use crate::session::SessionTransaction;
 use crate::session::advisory_locks::AdvisoryLocks;
@@ -10,6 +11,7 @@ use crate::settings::FallbackCounts;
 use crate::{Error, Result};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use gingham_execution::Pool;
+use gingham_storage::SqlState;
 use gingham_storage::io::MemoryBudget;
 use gingham_storage::panics::{self, PanicPoint, own_thread};
 use gingham_storage::store::Store;
@@ -33,6 +35,8 @@ pub(crate) struct Engine {
     pub(crate) recorder: Arc<Recorder>,
     /// Tables and catalog.
     pub(crate) store: Arc<Store>,
+    /// Where the database was published that this one is read of.
+    pub(crate) published: Option<Arc<PublishedSource>>,
     /// The one memory limit.
     pub(crate) budget: Arc<MemoryBudget>,
     /// Memory pool, spill files and object stores for DataFusion.
@@ -75,6 +79,16 @@ impl Drop for OwnedRuntime {
 impl Engine {
     /// Starts the threads for an open store.
     pub(crate) fn start(store: Arc<Store>, budget: Arc<MemoryBudget>, threads: Option<usize>) -> Result<Arc<Self>> {
+        Self::start_of(store, None, budget, threads)
+    }
+
+    /// Starts them for a store that was opened from where it was published.
+    pub(crate) fn start_of(
+        store: Arc<Store>,
+        published: Option<Arc<PublishedSource>>,
+        budget: Arc<MemoryBudget>,
+        threads: Option<usize>,
+    ) -> Result<Arc<Self>> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.unwrap_or(cores).max(1);
         let runtime = Builder::new_multi_thread()
@@ -96,6 +110,7 @@ impl Engine {
         Ok(Arc::new(Self {
             recorder,
             store,
+            published,
             budget,
             environment,
             threads,
@@ -110,6 +125,17 @@ impl Engine {
             has_lab: AtomicBool::new(false),
             runtime,
         }))
+    }
+
+    /// Shows the newest state of a published database from here on. Gives its number.
+    pub(crate) fn refresh(&self) -> Result<u64> {
+        match &self.published {
+            Some(source) => source.refresh(&self.store),
+            None => Err(Error::invalid(
+                SqlState::ObjectNotInPrerequisiteState,
+                "REFRESH takes the newest state of a database that was opened by its URL; this one is always as it is now",
+            )),
+        }
     }
 
     /// Where queries run.

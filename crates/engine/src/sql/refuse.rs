@@ -31,7 +31,7 @@ const NEVER: &[(&str, &str)] = &[
     ("PRINT", ""),
     ("PURGE", ""),
     ("RAISE", ""),
-    ("REFRESH", ""),
+    ("REFRESH MATERIALIZED VIEW", ""),
     ("REINDEX", ""),
     ("RENAME", "; use ALTER TABLE t RENAME TO u"),
     ("REPLACE", "; use INSERT"),

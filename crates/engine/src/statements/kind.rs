@@ -29,7 +29,7 @@ pub enum StatementKind {
     RollbackTo,
     /// SAVEPOINT and RELEASE.
     Savepoint,
-    /// One that can't be part of a transaction: VACUUM, OPTIMIZE, ALTER TABLE … SET of a layout.
+    /// One that can't be part of a transaction: VACUUM, OPTIMIZE, REFRESH, ALTER TABLE … SET of a layout.
     Alone,
     /// COPY … FROM STDIN.
     CopyIn,
@@ -61,6 +61,7 @@ fn of_session(statement: &SessionStatement) -> StatementKind {
         SessionStatement::End { commit: false, .. } => StatementKind::Rollback,
         SessionStatement::Discard(what) if what.is_all() => StatementKind::DiscardAll,
         SessionStatement::Analyze(analyze) if analyze.vacuum => StatementKind::Alone,
+        SessionStatement::Refresh => StatementKind::Alone,
         _ => StatementKind::Other,
     }
 }

@@ -44,6 +44,7 @@ mod pipelines;
 mod predicate_order;
 mod prepared;
 mod prepared_again;
+mod published;
 mod recursion;
 mod registered;
 mod repeated;

@@ -1,5 +1,5 @@
 //! Files and mappings: what needs `unsafe` of LMDB and of the operating system, temporary folders, huge pages, sizes of caches,
-//! and the one memory limit.
+//! files that lie elsewhere, and the one memory limit.
 
 pub(crate) mod ahead;
 pub(crate) mod caches;
@@ -10,6 +10,7 @@ pub(crate) mod lmdb;
 pub(crate) mod memory;
 pub(crate) mod pool;
 pub(crate) mod reads;
+pub(crate) mod remote;
 pub(crate) mod system;
 pub(crate) mod temporary;
 
@@ -18,4 +19,7 @@ pub use caches::Caches;
 pub use huge::{huge_buffer, huge_vec, huge_zeros};
 pub use kept_file::{read_kept_file, write_kept_file};
 pub use memory::MemoryBudget;
+pub use remote::files::{RemoteFile, RemoteFiles};
+pub use remote::folder::ChunkFolder;
+pub use remote::ranged_reads::{RangeEnded, RangedReads};
 pub use system::free_bytes;

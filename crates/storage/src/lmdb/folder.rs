@@ -27,7 +27,7 @@ use std::time::Duration;
 
 /// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads all
 /// earlier ones; docs/formats/catalog.md says by what they differ.
-const FORMAT_VERSION: u32 = 11;
+pub(crate) const FORMAT_VERSION: u32 = 11;
 
 const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";
@@ -302,12 +302,16 @@ fn check_format(database: &Path) -> Result<()> {
         .ok_or_else(|| {
             Error::corrupt(path.display().to_string(), "this is not the format file of a Gingham database")
         })?;
+    require_known_format(version, &database.display().to_string())
+}
+
+/// Errors when this build does not read the format of the database at `place`.
+pub(crate) fn require_known_format(version: u32, place: &str) -> Result<()> {
     if (1..=FORMAT_VERSION).contains(&version) {
         return Ok(());
     }
     Err(Error::Unsupported(format!(
-        "database {} has format {version}; this Gingham reads formats 1 to {FORMAT_VERSION}",
-        database.display()
+        "database {place} has format {version}; this Gingham reads formats 1 to {FORMAT_VERSION}"
     )))
 }
 

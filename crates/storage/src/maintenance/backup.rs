@@ -38,12 +38,16 @@ impl Store {
     /// Copies a consistent snapshot to the folder `to`, which must be missing or empty, while the database is in use.
     /// Returns the bytes copied. Fails when a table can't be opened, and names it.
     pub fn backup(&self, to: &Path) -> Result<u64> {
+        self.require_in_folder("backup")?;
         self.require_vacant(to)?;
-        if let Some(damaged) = self.snapshot()?.damaged.values().next() {
-            return Err(damaged.error());
-        }
+        self.require_no_damage()?;
         folder::make_with_parents(to)?;
         self.copy_whole(to, CopiedFiles::Copied)
+    }
+
+    /// Errors when a table can't be opened.
+    pub(super) fn require_no_damage(&self) -> Result<()> {
+        self.snapshot()?.damaged.values().next().map_or(Ok(()), |damaged| Err(damaged.error()))
     }
 
     /// Copies a consistent snapshot to the empty folder `to`. Returns the bytes that were copied or linked.
@@ -132,13 +136,13 @@ impl Store {
     }
 
     /// Errors when a segment file can't be opened: it is cut off, or another one.
-    fn require_whole_file(&self, file: &Path, segment: SegmentId, directory_checksum: u32) -> Result<()> {
+    pub(super) fn require_whole_file(&self, file: &Path, segment: SegmentId, directory_checksum: u32) -> Result<()> {
         Segment::open(file, segment, directory_checksum, BTreeMap::new(), Arc::clone(self.cache())).map(drop)
     }
 
     /// An error of a segment file that is copied. One that is missing is damage of its table, unless another process may have
     /// replaced it: by a commit after the one that is copied.
-    fn of_source(&self, error: Error, commit: u64, table: &TableName) -> Error {
+    pub(super) fn of_source(&self, error: Error, commit: u64, table: &TableName) -> Error {
         match &error {
             Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => match self.latest_commit() {
                 Ok(latest) if latest == commit || !self.is_read_only() => error.of_table(table),
@@ -152,12 +156,12 @@ impl Store {
 }
 
 /// The files of a copy, by table and segment.
-type NeededFiles = BTreeMap<(TableId, SegmentId), NeededFile>;
+pub(super) type NeededFiles = BTreeMap<(TableId, SegmentId), NeededFile>;
 
 /// A segment file that a copy needs.
-struct NeededFile {
-    table: TableName,
-    directory_checksum: u32,
+pub(super) struct NeededFile {
+    pub(super) table: TableName,
+    pub(super) directory_checksum: u32,
 }
 
 impl CopiedFiles {
@@ -175,7 +179,7 @@ impl CopiedFiles {
 }
 
 /// Makes the copied environment name its own transactions; gives the commit that it is of, and the segment files that it needs.
-fn label_copy(catalog: &Path, files: CopiedFiles) -> Result<(u64, NeededFiles)> {
+pub(super) fn label_copy(catalog: &Path, files: CopiedFiles) -> Result<(u64, NeededFiles)> {
     let environment = Environment::open(catalog, Access::Durable)?;
     let (state, needed) = environment.read(|transaction| {
         let state = records::state(&environment, transaction)?;

@@ -45,7 +45,7 @@ impl Store {
         let (found, commit) = {
             // Nothing is committed by this process meanwhile; the segments' files are open when it goes on.
             let _turn = self.turn(&WriteOptions { lock_timeout: Some(PATIENCE), ..WriteOptions::default() })?;
-            let walked = verifier::walk(&folder::catalog(self.path()), folder::trusted(self.path(), || true)?)?;
+            let walked = verifier::walk(self.environment()?.folder(), folder::trusted(self.path(), || true)?)?;
             report.verified += walked.pages;
             report.errors.extend(walked.errors);
             report.notes.extend(walked.notes);
@@ -195,8 +195,9 @@ impl Checking<'_> {
                 failed => {
                     let before = report.errors.len();
                     for (file, checksum) in segment.checksums() {
-                        let path = folder::segment_file(store.path(), definition.id, file);
-                        match Segment::open(&path, file, checksum, BTreeMap::new(), Arc::clone(store.cache())) {
+                        let (place, cache) = ((definition.id, file), Arc::clone(store.cache()));
+                        let catalog = environment.generation();
+                        match store.segment_files.open(catalog, place, checksum, BTreeMap::new(), cache) {
                             Ok(file) => own.push(Arc::new(file)),
                             Err(error) => report.errors.push(error.in_table(name)),
                         }

@@ -8,6 +8,7 @@
 //! | `check`, `check_pages`, `check_indexes`, `check_records` | every checksum, and what refers to what; heap pages, their indexes and long values |
 //! | `report` | what a check found |
 //! | `backup` | a consistent copy while the database is in use |
+//! | `publish` | what a publication sends |
 
 pub(crate) mod backup;
 pub(crate) mod check;
@@ -17,7 +18,9 @@ pub(crate) mod check_records;
 pub(crate) mod layout_rewrite;
 pub(crate) mod merge;
 pub(crate) mod page_rewrite;
+pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod vacuum;
 
 pub use layout_rewrite::Watch;
+pub use publish::{Publication, PublicationFile, checksum};

@@ -14,6 +14,7 @@ use crate::open::registry::Registration;
 use crate::open::sequence_memory::SequenceMemory;
 use crate::open::vacuums::Vacuums;
 use crate::open::writer_queue::{Entered, WriteLock, WriterQueue};
+use crate::published::segment_files::SegmentFiles;
 use crate::segment::SegmentId;
 use crate::segment::cache::BlockCache;
 use crate::snapshot::heap::reader::HeapReader;
@@ -35,6 +36,8 @@ pub struct Store {
     pub(crate) lock: Option<WriterLock>,
     pub(crate) _temporary: Option<TemporaryFolder>,
     pub(crate) path: PathBuf,
+    /// Where segment files are opened.
+    pub(crate) segment_files: SegmentFiles,
     /// Whether files and commits are synced.
     pub(crate) durable: bool,
     pub(crate) budget: Arc<MemoryBudget>,
@@ -121,7 +124,7 @@ impl Store {
 
     /// Where snapshots are loaded from.
     pub(crate) fn loader<'s>(&'s self, environment: &'s Environment) -> Loader<'s> {
-        Loader { environment, database: &self.path, cache: &self.cache }
+        Loader { environment, files: &self.segment_files, cache: &self.cache }
     }
 
     /// A number for a new segment or delta block.
@@ -173,7 +176,7 @@ impl Store {
     }
 
     pub(crate) fn read_only_error(&self) -> Error {
-        Error::Locked(format!("database {} is open for reading only", self.path.display()))
+        Error::Locked(format!("database {} is open for reading only", self.segment_files.place(&self.path)))
     }
 
     /// The heap table of that number at the latest commit, to be read in place. For as long as the reader lives, LMDB keeps

@@ -3,6 +3,7 @@
 use crate::io::ahead::{AheadFile, FileSpan, ReadAhead, ReadOptions, ReadTimes};
 use crate::io::memory::MemoryBudget;
 use crate::scan::code::CodePredicate;
+use crate::scan::far::{FarRanges, FarReads};
 use crate::scan::prune::{Verdict, judge_leaf};
 use crate::scan::reads::{MorselMemory, ScanReads};
 use crate::scan::source::MorselSource;
@@ -23,9 +24,14 @@ impl TableScan {
         self.read_options
     }
 
-    /// This scan for one run. When that reads past the caches, segments' bytes come by reads that are under way while earlier morsels
+    /// This scan for one run. What lies elsewhere comes by requests that are under way for later morsels, too. When it reads past the caches, segments' bytes come by reads that are under way while earlier morsels
     /// are worked on; else, and for a table without segments, it is the scan itself. Fails when a file can't be opened again.
     pub fn for_run(self: &Arc<Self>) -> Result<Arc<Self>> {
+        if self.is_far() {
+            let columns = self.projection.iter().map(|column| column.id).collect();
+            let far = Some(Arc::default());
+            return Ok(Arc::new(Self { far, schema: Arc::clone(&self.schema), ..self.projected(columns)? }));
+        }
         let Some(options) = self.read_options else { return Ok(Arc::clone(self)) };
         let mut spans = Vec::with_capacity(self.morsels.len());
         let mut plan = ReadPlan::default();
@@ -46,9 +52,30 @@ impl TableScan {
 
     /// A memo for a reader of a morsel, and where its bytes come from.
     pub(super) fn memo(&self, morsel: usize) -> ZoneMemo<'_> {
+        if let Some(far) = &self.far {
+            self.read_far_ahead(far, morsel);
+        }
         let Some(reads) = &self.reads else { return ZoneMemo::default() };
         let morsel = reads.ahead.begin(morsel);
         ZoneMemo::reading(ZoneReads { morsel, files: &reads.files })
+    }
+
+    /// Whether some of it lies elsewhere.
+    fn is_far(&self) -> bool {
+        self.segments
+            .iter()
+            .any(|(source, _)| matches!(source, MorselSource::Segment(part) if part.segment().is_remote()))
+    }
+
+    /// A morsel begins: asks for what some behind it need.
+    fn read_far_ahead(&self, far: &FarReads, morsel: usize) {
+        let mut ranges = FarRanges::default();
+        for morsel in &self.morsels[far.begin(morsel, self.morsels.len())] {
+            let MorselSource::Segment(part) = &self.segments[morsel.segment].0 else { continue };
+            let columns = needed(self, morsel).into_iter();
+            columns.filter_map(|column| part.segment().unread(column, morsel.zone)).for_each(|range| ranges.add(range));
+        }
+        ranges.read_ahead();
     }
 
     /// Accounts for the columns of a morsel that are decoded past the cache.
@@ -71,10 +98,9 @@ struct ReadPlan {
 }
 
 impl ReadPlan {
-    /// The spans that a morsel needs: of the columns that are projected, and of those whose values its predicate has to see.
+    /// The spans that a morsel needs.
     fn spans(&mut self, scan: &TableScan, morsel: &Morsel) -> Result<Vec<FileSpan>> {
-        let (source, arranged) = &scan.segments[morsel.segment];
-        let MorselSource::Segment(part) = source else { return Ok(Vec::new()) };
+        let MorselSource::Segment(part) = &scan.segments[morsel.segment].0 else { return Ok(Vec::new()) };
         let segment = part.segment();
         if self.last != Some(morsel.segment) {
             self.last = Some(morsel.segment);
@@ -84,13 +110,7 @@ impl ReadPlan {
                 self.budget = Some(Arc::clone(segment.cache().budget()));
             }
         }
-        let mut columns: Vec<ColumnId> = scan.projection.iter().map(|column| column.id).collect();
-        if morsel.verdict == Verdict::Some {
-            undecided(&arranged.last(), source, morsel, &mut columns);
-        }
-        columns.sort_unstable();
-        columns.dedup();
-        let mut spans: Vec<FileSpan> = columns
+        let mut spans: Vec<FileSpan> = needed(scan, morsel)
             .into_iter()
             .filter_map(|column| segment.span(column, morsel.zone))
             .filter_map(|(file, offset, length)| Some(FileSpan { file: *self.files.get(&file)?, offset, length }))
@@ -99,6 +119,18 @@ impl ReadPlan {
         spans.dedup();
         Ok(spans)
     }
+}
+
+/// The columns that a morsel needs: those that are projected, and those whose values its predicate has to see.
+fn needed(scan: &TableScan, morsel: &Morsel) -> Vec<ColumnId> {
+    let (source, arranged) = &scan.segments[morsel.segment];
+    let mut columns: Vec<ColumnId> = scan.projection.iter().map(|column| column.id).collect();
+    if morsel.verdict == Verdict::Some {
+        undecided(&arranged.last(), source, morsel, &mut columns);
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    columns
 }
 
 /// Adds the columns of leaves that zone maps don't decide for a morsel.

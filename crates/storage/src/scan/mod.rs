@@ -17,6 +17,7 @@
 //! | `heap` | the same over heap pages |
 //! | `rows` | whole tables as Arrow batches |
 //! | `coded_delta` | delta blocks with codes for their strings |
+//! | `reads`, `ahead`, `far` | reads that are under way for later morsels: past the cache, and from elsewhere |
 //! | `records` | row ids, and values at them |
 
 pub(crate) mod ahead;
@@ -27,6 +28,7 @@ pub(crate) mod costs;
 pub(crate) mod estimate;
 pub(crate) mod evaluate;
 pub(crate) mod explain;
+pub(crate) mod far;
 pub(crate) mod heap;
 pub(crate) mod keyed;
 pub(crate) mod morsel;
@@ -51,6 +53,7 @@ pub use crate::scan::code::PartOnCodes;
 pub use crate::scan::costs::scan_cost;
 use crate::scan::estimate::Metadata;
 use crate::scan::evaluate::EvaluatedZone;
+use crate::scan::far::FarReads;
 use crate::scan::keyed::Asked;
 pub use crate::scan::morsel::{OpenMorsel, base, integer_bounds, integers};
 use crate::scan::observe::{Arranged, Observed};
@@ -90,6 +93,8 @@ pub struct TableScan {
     read_options: Option<ReadOptions>,
     /// Where segments' bytes come from in a run that does.
     reads: Option<Arc<ScanReads>>,
+    /// How far it has read ahead, of a run over segments that lie elsewhere.
+    far: Option<Arc<FarReads>>,
 }
 
 /// One zone of a source.
@@ -133,6 +138,7 @@ impl TableScan {
             isa,
             read_options: None,
             reads: None,
+            far: None,
         };
         let asked = Asked::of(&predicate);
         for source in MorselSource::all(&table)? {
@@ -209,6 +215,7 @@ impl TableScan {
             isa: self.isa,
             read_options: self.read_options,
             reads: self.reads.clone(),
+            far: self.far.clone(),
         })
     }
 
@@ -229,6 +236,7 @@ impl TableScan {
             isa: self.isa,
             read_options: self.read_options,
             reads: None,
+            far: None,
         })
     }
 

@@ -77,6 +77,11 @@ impl BlockCache {
         Ok(Some(memory))
     }
 
+    /// Whether a zone of the group of that key is here.
+    pub(crate) fn has(&self, key: CacheKey, zone: usize) -> bool {
+        self.lock().entries.get(&key).is_some_and(|entry| entry.memory.is_filled(zone))
+    }
+
     /// Forgets the first `groups` groups of a segment that is closed.
     pub(crate) fn forget(&self, segment: u64, groups: usize) {
         let mut held = self.lock();

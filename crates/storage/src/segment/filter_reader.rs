@@ -113,6 +113,7 @@ impl Opened {
             let found = crc32c::crc32c(bytes);
             if found != *checksum {
                 let offset = filter.offset + (page * PAGE) as u64;
+                self.source.is_damaged(offset, bytes.len());
                 let name = name(filter);
                 let detail = format!(
                     "{name}, page {page} (at byte {offset}): checksum is {found:08x} where {checksum:08x} was written"

@@ -144,6 +144,23 @@ impl Opened {
         }
     }
 
+    /// What has to be read of the file before a zone of a column can be loaded, offset and length; `None` when it is in the cache.
+    pub(super) fn unread(&self, place: usize, zone: usize) -> Option<(u64, usize)> {
+        let (group, member) = self.members[place];
+        let form = &self.forms[group];
+        let region = if form.regions() > 1 { member } else { 0 };
+        if self.cache.has((self.key, self.regions[group] + region), zone) {
+            return None;
+        }
+        if matches!(form, Form::Dense(_) | Form::Alone(_)) {
+            return Some(self.span(place, zone));
+        }
+        // The group is loaded as a whole.
+        let blocks = || self.directory.groups[group].columns.iter().map(|place| self.directory.block(*place, zone));
+        let offset = blocks().map(|block| block.offset).min()?;
+        Some((offset, blocks().map(|block| block.length as usize).sum()))
+    }
+
     /// Verifies and decodes a zone of a column that lies in dense pages.
     fn decode_dense<'a>(
         &'a self,
@@ -162,8 +179,12 @@ impl Opened {
         let read = || {
             let (offset, length) = span(meta, &records);
             let buffer = self.read(offset, length, memo)?;
-            ZonePages::parse((meta, form), (group, &self.resume), records, self.directory.rows, buffer)
-                .map_err(|detail| Error::corrupt(&self.place, detail))
+            ZonePages::parse((meta, form), (group, &self.resume), records, self.directory.rows, buffer).map_err(
+                |detail| {
+                    self.source.is_damaged(offset, length);
+                    Error::corrupt(&self.place, detail)
+                },
+            )
         };
         let entry = self.directory.block(place, zone);
         let decoded = match form.fields.len() {
@@ -171,6 +192,8 @@ impl Opened {
             _ => memo.pages((self.key, group), read)?.decode(member, entry, codes, bytes),
         };
         decoded.map_err(|detail| {
+            let (offset, length) = span(meta, &self.directory.zone(zone));
+            self.source.is_damaged(offset, length);
             Error::corrupt(&self.place, format!("{} zone {zone}: {detail}", self.column_text(place, name)))
         })
     }
@@ -195,6 +218,7 @@ impl Opened {
         let expected = Expected { rows: self.directory.zone(zone).len(), native: meta.native(), entry };
         decode(block, &expected, codes, bytes).map_err(|detail| {
             let column = self.column_text(place, name);
+            self.source.is_damaged(entry.offset, entry.length as usize);
             Error::corrupt(&self.place, format!("{column} zone {zone} (at byte {}): {detail}", entry.offset))
         })
     }

@@ -2,6 +2,8 @@
 
 use crate::encoding::meta::Encoding;
 use crate::io::ahead::AheadFile;
+use crate::io::remote::chunks::TAIL;
+use crate::io::remote::files::RemoteFile;
 use crate::model::dictionary::DictionaryVersion;
 use crate::model::page_packing::PagePacking;
 use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout};
@@ -23,9 +25,6 @@ use std::path::Path;
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Bytes read from the end of a file at first: in most files the whole directory.
-const TAIL: u64 = 16 << 10;
 
 /// An open segment. Holds its files open, so that they can be unlinked while readers use it.
 #[derive(Debug)]
@@ -78,9 +77,35 @@ impl Segment {
     ) -> Result<Self> {
         let place = path.display().to_string();
         let opened = Opened::new(SegmentBytes::open(path)?, id, place, Some(directory_checksum), cache)?;
-        let segment = Self { opened: Arc::new(opened), joined: None, dictionaries, table: None };
+        Self::of_opened(Arc::new(opened), dictionaries)
+    }
+
+    /// Opens a segment that lies elsewhere, as [`Self::open`] does.
+    pub(crate) fn open_remote(
+        file: Arc<RemoteFile>,
+        id: SegmentId,
+        directory_checksum: u32,
+        dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>,
+        cache: Arc<BlockCache>,
+    ) -> Result<Self> {
+        let place = file.place();
+        let opened = Opened::new(SegmentBytes::Remote(file), id, place, Some(directory_checksum), cache)?;
+        Self::of_opened(Arc::new(opened), dictionaries)
+    }
+
+    /// A file that is open as a segment with these dictionaries.
+    pub(crate) fn of_opened(
+        opened: Arc<Opened>,
+        dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>,
+    ) -> Result<Self> {
+        let segment = Self { opened, joined: None, dictionaries, table: None };
         segment.verify_dictionaries()?;
         Ok(segment)
+    }
+
+    /// Its own file, as those share it that open it.
+    pub(crate) fn opened(&self) -> &Arc<Opened> {
+        &self.opened
     }
 
     /// This segment with more columns: from each of some files, which have the same records, those that are named.
@@ -203,6 +228,19 @@ impl Segment {
         let (file, within) = self.source(self.place_of(column)?);
         let (offset, length) = file.span(within, zone);
         Some((file.key, offset, length))
+    }
+
+    /// Whether a file of it lies elsewhere.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.files().iter().any(|file| file.source.remote().is_some())
+    }
+
+    /// What has to come from elsewhere before a zone of a column can be loaded: file, offset and length.
+    pub(crate) fn unread(&self, column: ColumnId, zone: usize) -> Option<(Arc<RemoteFile>, u64, usize)> {
+        let (file, within) = self.source(self.place_of(column)?);
+        let remote = file.source.remote()?;
+        let (offset, length) = file.unread(within, zone)?;
+        Some((Arc::clone(remote), offset, length))
     }
 
     /// The segment's files, opened to be read past the system's cache, by the number of their opening, with their names. An image has none.
@@ -400,16 +438,25 @@ impl Opened {
         if length < (HEADER + TRAILER) as u64 {
             return Err(corrupt(format!("{length} bytes are no segment: it is cut off")));
         }
-        let start = source.read(0, HEADER)?;
-        let header = start.first_chunk().ok_or("no header".to_owned()).and_then(Header::parse).map_err(corrupt)?;
-        if header.segment != id || header.delta != directory_checksum.is_none() {
-            return Err(corrupt(format!("this is segment {} where {id} is expected", header.segment)));
+        let delta = directory_checksum.is_none();
+        // One that lies elsewhere has the name of its content, and was verified when it was put there: a request less.
+        if source.remote().is_none() {
+            let start = source.read(0, HEADER)?;
+            let header = start.first_chunk().ok_or("no header".to_owned()).and_then(Header::parse).map_err(corrupt)?;
+            if header.segment != id || header.delta != delta {
+                return Err(corrupt(format!("this is segment {} where {id} is expected", header.segment)));
+            }
         }
-        let (trailer, bytes) = read_directory(&source, length, &place)?;
-        if directory_checksum.is_some_and(|expected| expected != trailer.checksum) {
-            return Err(corrupt("directory: not the one that the catalog names".into()));
-        }
-        let directory = Directory::parse(&bytes, trailer.offset).map_err(corrupt)?;
+        let directory = read_directory(&source, length, &place).and_then(|(trailer, bytes)| {
+            if directory_checksum.is_some_and(|expected| expected != trailer.checksum) {
+                return Err(corrupt("directory: not the one that the catalog names".into()));
+            }
+            Directory::parse(&bytes, trailer.offset).map_err(corrupt)
+        });
+        let directory = directory.inspect_err(|_| {
+            let tail = length.min(TAIL);
+            source.is_damaged(length - tail, tail as usize);
+        })?;
         let forms = directory.forms().map_err(corrupt)?;
         let mut members = vec![(0, 0); directory.columns.len()];
         for (number, group) in directory.groups.iter().enumerate() {
@@ -421,20 +468,7 @@ impl Opened {
             Some(*all)
         }));
         let (key, resume) = (OPENED.fetch_add(1, Ordering::Relaxed), ResumePoints::default());
-        Ok(Self {
-            id,
-            key,
-            place,
-            source,
-            length,
-            delta: header.delta,
-            directory,
-            forms,
-            members,
-            regions,
-            resume,
-            cache,
-        })
+        Ok(Self { id, key, place, source, length, delta, directory, forms, members, regions, resume, cache })
     }
 }
 

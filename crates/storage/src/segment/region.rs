@@ -76,6 +76,11 @@ impl<M> ZonedRegion<M> {
         Ok(Self { memory, bytes_start: Self::bytes_start(codes), zones, _charge: charge })
     }
 
+    /// Whether a zone is filled.
+    pub fn is_filled(&self, zone: usize) -> bool {
+        self.zones[zone].filled.get().is_some()
+    }
+
     /// What is known of `zone`, which `fill` writes first when nobody has: it gets the zone's codes and string bytes.
     /// One caller fills while others wait; when it fails, the next one tries again.
     pub fn fill(&self, zone: usize, fill: impl FnOnce(&mut [u8], &mut [u8]) -> Result<M>) -> Result<&M> {

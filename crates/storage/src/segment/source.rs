@@ -1,6 +1,7 @@
-//! Where a segment's bytes come from: a file, read at offsets, or an image in memory.
+//! Where a segment's bytes come from: a file, read at offsets, a file that lies elsewhere, or an image in memory.
 
 use crate::io::direct::DirectFile;
+use crate::io::remote::files::RemoteFile;
 use crate::io::system::read_at;
 use crate::{Error, Result};
 use arrow::buffer::Buffer;
@@ -39,6 +40,8 @@ pub(crate) enum SegmentBytes {
         /// What it was opened as, for errors.
         path: PathBuf,
     },
+    /// A file that lies elsewhere.
+    Remote(Arc<RemoteFile>),
     /// A delta image.
     Image(Arc<[u8]>),
 }
@@ -50,7 +53,7 @@ impl SegmentBytes {
         Ok(Self::File { file, path: path.to_path_buf() })
     }
 
-    /// The file, opened to be read past the system's cache, and its name; `None` of an image.
+    /// The file, opened to be read past the system's cache, and its name; `None` of what is no file here.
     pub fn direct(&self) -> Result<Option<(DirectFile, &Path)>> {
         let Self::File { file, path } = self else { return Ok(None) };
         Ok(Some((DirectFile::reopen(file).map_err(Error::io("opening", path))?, path)))
@@ -60,8 +63,19 @@ impl SegmentBytes {
     pub fn length(&self) -> Result<u64> {
         match self {
             Self::File { file, path } => Ok(file.metadata().map_err(Error::io("reading", path))?.len()),
+            Self::Remote(file) => Ok(file.length()),
             Self::Image(image) => Ok(image.len() as u64),
         }
+    }
+
+    /// The file that lies elsewhere, where it is one.
+    pub fn remote(&self) -> Option<&Arc<RemoteFile>> {
+        if let Self::Remote(file) = self { Some(file) } else { None }
+    }
+
+    /// Says that a range is not what was written, so that it is not kept.
+    pub fn is_damaged(&self, offset: u64, length: usize) {
+        self.remote().iter().for_each(|file| file.forget(offset, length));
     }
 
     /// `length` bytes from `offset` on, which the caller holds to be within the segment.
@@ -81,6 +95,7 @@ impl SegmentBytes {
                 })?;
                 Ok(Cow::Owned(bytes))
             }
+            Self::Remote(file) => file.read(offset, length).map(Cow::Owned),
             Self::Image(image) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX);
                 let bytes = image.get(start..).and_then(|rest| rest.get(..length));

@@ -4,9 +4,10 @@
 use crate::io::system::FileState;
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::records::{DatabaseState, DeletedRecord, SegmentRecord, TableRecord, pair_key};
-use crate::lmdb::{folder, records, values};
+use crate::lmdb::{records, values};
 use crate::model::dictionary::{Dictionary, DictionaryVersion};
 use crate::model::labels::{Label, Labels};
+use crate::published::segment_files::SegmentFiles;
 use crate::segment::SegmentId;
 use crate::segment::cache::BlockCache;
 use crate::segment::reader::Segment;
@@ -18,7 +19,7 @@ use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
 use crate::{ColumnId, Error, Result, TableDefinition, TableId};
 use heed::RoTxn;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Where a snapshot is loaded from.
@@ -26,8 +27,8 @@ use std::sync::Arc;
 pub(crate) struct Loader<'s> {
     /// The catalog.
     pub(crate) environment: &'s Environment,
-    /// The database folder.
-    pub(crate) database: &'s Path,
+    /// Where its segment files are opened.
+    pub(crate) files: &'s SegmentFiles,
     /// Cache of the segments' blocks.
     pub(crate) cache: &'s Arc<BlockCache>,
 }
@@ -114,7 +115,7 @@ impl Loader<'_> {
             if !known.contains_key(&segment.id) {
                 files.clear();
                 files.extend(segment.files().map(|file| {
-                    let path = folder::segment_file(self.database, id, file);
+                    let path = self.files.path(self.environment.generation(), id, file);
                     let state = FileState::of(&path);
                     (path, state)
                 }));
@@ -209,14 +210,16 @@ impl Loader<'_> {
         dictionaries: &BTreeMap<ColumnId, Arc<Dictionary>>,
         known: &HashMap<SegmentId, &Arc<Segment>>,
     ) -> Result<Arc<Segment>> {
-        let path = folder::segment_file(self.database, table, record.id);
+        let catalog = self.environment.generation();
+        let path = || self.files.path(catalog, table, record.id).display().to_string();
         let mut versions = BTreeMap::new();
         for (column, version) in &record.dictionaries {
             // A dropped column's dictionary is not loaded: nothing reads its codes.
             let Some(dictionary) = dictionaries.get(column) else { continue };
-            let found = dictionary.versions.get(version).ok_or_else(|| {
-                Error::corrupt(path.display().to_string(), format!("dictionary version {version} is not loaded"))
-            })?;
+            let found = dictionary
+                .versions
+                .get(version)
+                .ok_or_else(|| Error::corrupt(path(), format!("dictionary version {version} is not loaded")))?;
             versions.insert(*column, Arc::clone(found));
         }
         if let Some(known) = known.get(&record.id) {
@@ -230,10 +233,10 @@ impl Loader<'_> {
             });
         }
         let cache = Arc::clone(self.cache);
-        let segment = Segment::open(&path, record.id, record.directory_checksum, versions, cache)?;
+        let segment = self.files.open(catalog, (table, record.id), record.directory_checksum, versions, cache)?;
         if segment.rows() as u64 != record.rows {
             return Err(Error::corrupt(
-                path.display().to_string(),
+                path(),
                 format!("the file has {} records, the catalog says {}", segment.rows(), record.rows),
             ));
         }
@@ -245,8 +248,8 @@ impl Loader<'_> {
             let file = match known.values().find_map(|segment| segment.file(part.id)) {
                 Some(file) => file,
                 None => {
-                    let (path, cache) = (folder::segment_file(self.database, table, part.id), Arc::clone(self.cache));
-                    Segment::open(&path, part.id, part.directory_checksum, BTreeMap::new(), cache)?
+                    let (place, cache) = ((table, part.id), Arc::clone(self.cache));
+                    self.files.open(catalog, place, part.directory_checksum, BTreeMap::new(), cache)?
                 }
             };
             others.push((file, part.columns.clone()));

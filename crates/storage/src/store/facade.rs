@@ -19,6 +19,7 @@ use crate::open::sequence_memory::SequenceMemory;
 use crate::open::shared::Store;
 use crate::open::vacuums::Vacuums;
 use crate::open::writer_queue::WriterQueue;
+use crate::published::segment_files::SegmentFiles;
 use crate::segment::cache::BlockCache;
 use crate::snapshot::heap::verified::Verified;
 use crate::store::group::Jobs;
@@ -180,7 +181,7 @@ impl Store {
         Ok(store)
     }
 
-    fn assemble(
+    pub(super) fn assemble(
         path: &Path,
         environment: Environment,
         lock: Option<WriterLock>,
@@ -206,6 +207,7 @@ impl Store {
             lock,
             _temporary: None,
             path: path.to_path_buf(),
+            segment_files: SegmentFiles::Folder(path.to_path_buf()),
             durable: access != Access::Scratch,
             cache: BlockCache::new(Arc::clone(&budget)),
             budget,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `facade` | opening, reading, writing |
 //! | `group`, `point_updates` | group commit, and changes of single records in it |
+//! | `published` | a published database opened |
 //! | `nested`, `open_transaction` | a statement within a transaction; transactions that stay open |
 
 pub(crate) mod facade;
@@ -11,6 +12,7 @@ pub(crate) mod group;
 pub(crate) mod nested;
 pub(crate) mod open_transaction;
 pub(crate) mod point_updates;
+pub(crate) mod published;
 
 pub use crate::maintenance::report::CheckReport;
 pub use crate::open::{Store, Waited, WriteOptions};

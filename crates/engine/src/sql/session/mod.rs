@@ -36,6 +36,10 @@ pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Option<SessionStatement>>
         "DECLARE" => cursors::declare(&mut reader),
         "FETCH" | "MOVE" => cursors::fetch(&mut reader),
         "CLOSE" => cursors::close(&mut reader),
+        "REFRESH" if reader.word(1).is_empty() => {
+            reader.take();
+            Ok(SessionStatement::Refresh)
+        }
         "LISTEN" | "UNLISTEN" => listen(&mut reader),
         "ANALYZE" | "ANALYSE" => analyze(&mut reader, false),
         "VACUUM" if is_vacuum_analyze(&reader) => {

@@ -35,6 +35,8 @@ pub(crate) enum SessionStatement {
     Listen { stop: bool },
     /// ANALYZE, and VACUUM ANALYZE.
     Analyze(Analyze),
+    /// REFRESH: the newest state of a published database.
+    Refresh,
 }
 
 /// ANALYZE of some tables, or of all when there are none.
@@ -67,6 +69,7 @@ impl SessionStatement {
             Self::Listen { stop: true } => "UNLISTEN",
             Self::Analyze(Analyze { vacuum: true, .. }) => "VACUUM",
             Self::Analyze(_) => "ANALYZE",
+            Self::Refresh => "REFRESH",
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Statements about the session: settings, transactions, cursors and what clients of PostgreSQL send besides.
 
 use crate::Result;
-use crate::session::{Outcome, Severity, StatementContext};
+use crate::session::{Outcome, Severity, StatementContext, blocking};
 use crate::sql::session::SessionStatement;
 use crate::statements::admin::{cursors, settings, transaction, vacuum};
 use crate::statements::writable;
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::ObjectName;
 use gingham_storage::SqlState;
+use std::sync::Arc;
 
 /// Runs one.
 pub(crate) async fn run(
@@ -40,6 +41,12 @@ pub(crate) async fn run(
                 let text = "LISTEN has no effect: there is no NOTIFY";
                 context.say(Severity::Notice, SqlState::SuccessfulCompletion, text);
             }
+            Ok(Outcome::Done)
+        }
+        SessionStatement::Refresh => {
+            context.require_alone("REFRESH")?;
+            let session = Arc::clone(&context.session);
+            blocking(move || session.engine.refresh()).await?;
             Ok(Outcome::Done)
         }
         SessionStatement::Analyze(analyze) => {
