@@ -19,7 +19,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serves a database until SIGTERM or Ctrl-C comes
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Lists and changes the users of a file
     User(UserOptions),
 }
