@@ -18,21 +18,22 @@ pub fn publish(arguments: &Arguments, publish: &PublishArgs) -> Result<(), Failu
     }
     // The first time the database may need a number of its own.
     let mut report = send(opening::open(arguments, true)?.0, publish, &options)?;
+    tell(&publish.url, &report);
     let Some(every) = publish.every else { return Ok(()) };
-    let mut failed = false;
     loop {
         sleep(every);
         // In between others may write.
         let sent = opening::open_for_reading(arguments)
             .and_then(|database| send(database, publish, &options.clone().after(&report)));
         match sent {
-            Ok(sent) => (report, failed) = (sent, false),
-            // The link may be down for a while.
-            Err(failure) if failed => return Err(failure),
-            Err(failure) => {
-                failed = true;
-                eprintln!("error: {}; it is tried again", failure.message());
+            Ok(sent) => {
+                if sent.is_new {
+                    tell(&publish.url, &sent);
+                }
+                report = sent;
             }
+            // The link may be down for a while.
+            Err(failure) => eprintln!("error: {}; it is tried again", failure.message()),
         }
     }
 }
@@ -42,9 +43,7 @@ fn send(database: Database, publish: &PublishArgs, options: &PublishOptions) -> 
     let sent = database.publish(&publish.url, options);
     database.close(crate::PATIENCE);
     drop(spinner);
-    let report = sent?;
-    tell(&publish.url, &report);
-    Ok(report)
+    Ok(sent?)
 }
 
 fn tell(url: &str, report: &PublishReport) {
