@@ -445,7 +445,9 @@ fn is_constant(expression: &Planned) -> datafusion::error::Result<bool> {
     let varies = expression.exists(|part| {
         Ok(match part {
             Planned::Literal(..) | Planned::Cast(_) | Planned::TryCast(_) | Planned::BinaryExpr(_) => false,
-            Planned::Not(_) | Planned::IsNull(_) | Planned::IsNotNull(_) | Planned::Negative(_) | Planned::Case(_) => false,
+            Planned::Not(_) | Planned::IsNull(_) | Planned::IsNotNull(_) | Planned::Negative(_) | Planned::Case(_) => {
+                false
+            }
             Planned::ScalarFunction(call) => call.func.signature().volatility != Volatility::Immutable,
             _ => true,
         })
