@@ -362,6 +362,7 @@ impl Binder<'_> {
         // Two scans of one name would have columns of one name, below those that they are called by.
         let plan = scan_of(provider, &TableReference::bare(self.names.fresh(reference.table())))?;
         let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+        self.told.note_fields(&plan);
         let plan = self.own_names(plan)?;
         let columns = Bound::of(plan.clone(), names).columns;
         Ok(From::of(
@@ -373,7 +374,6 @@ impl Binder<'_> {
     /// A plan whose columns have names that occur once.
     pub(super) fn own_names(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
         self.integers.note_typed(plan.schema());
-        self.told.note_fields(&plan);
         let columns = plan.schema().columns();
         let renamed = columns.into_iter().map(|column| {
             let name = self.names.fresh(&column.name);

@@ -108,11 +108,7 @@ impl Binder<'_> {
         let columns = first.columns.iter().map(|own| own.name.clone()).collect();
         let source = WithSource::Rounds { table, columns, was_read: Cell::new(false) };
         let with = Rc::new(With { name: name.to_owned(), source, is_named: Cell::new(true), next: place.with.clone() });
-        // The rows of the round before have columns of the same names, of which nothing is told.
-        let told = first.columns.iter().map(|own| (own.column.clone(), self.told.of_column(&own.column)));
-        let told: Vec<_> = told.collect();
         let bound = self.body(second, &QueryContext { with: Some(Rc::clone(&with)), ..place.clone() })?;
-        told.iter().for_each(|(column, oid)| self.told.note(column, *oid));
         let WithSource::Rounds { was_read, .. } = &with.source else {
             return Err(Error::Internal("a recursive query lost its rounds".into()));
         };
