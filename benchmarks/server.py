@@ -83,11 +83,11 @@ def copied(server):
 def beside_scans(server, scripts, args):
     """Milliseconds of a short query alone, and beside long ones."""
     short = ["-M", "prepared", "-f", scripts / "short.sql", "-c", 1, "-T", args.seconds]
-    alone = server.pgbench(*short)[2]
+    alone = server.rate(*short)[2]
     long = ["pgbench", *server.where, "-n", "-f", scripts / "long.sql", "-c", SCANS, "-j", 1, "-T", args.seconds + 4, server.database]
     with subprocess.Popen([str(word) for word in long], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as scans:
         time.sleep(1)
-        beside = server.pgbench(*short)[2]
+        beside = server.rate(*short)[2]
         if scans.poll() is not None:
             raise RuntimeError(f"{server.name}: the long queries ended before the short ones")
         scans.wait()
@@ -103,11 +103,11 @@ def measure(both, scripts, args):
             for clients in CLIENTS:
                 for server in both:
                     words = ["-M", "prepared", "-f", scripts / f"{name}.sql", "-c", clients, "-T", args.seconds]
-                    done, rate, _ = server.pgbench(*words)
+                    done, rate, _ = server.rate(*words)
                     note(server, f"{name}s a second, {clients} clients", rate)
                     updated[server.name] += done if name == "update" else 0
         for server in both:
-            note(server, "TPC-B a second, 8 clients", server.pgbench("-M", "prepared", "-c", 8, "-T", args.seconds)[1])
+            note(server, "TPC-B a second, 8 clients", server.rate("-M", "prepared", "-c", 8, "-T", args.seconds)[1])
         for server in both:
             size, seconds = copied(server)
             note(server, "lineitem in binary, MB/s", size / seconds / 1e6)

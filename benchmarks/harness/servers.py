@@ -37,13 +37,18 @@ class Server:
         return done.stdout.strip()
 
     def pgbench(self, *words):
-        """(transactions, transactions a second, milliseconds of one) of a run; one that failed is an error."""
+        """What pgbench tells; a run that failed is an error."""
         command = ["pgbench", *self.where, "-n", *(str(word) for word in words), self.database]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        done.stdout += done.stderr
-        if done.returncode or "aborted" in done.stdout:
-            raise RuntimeError(f"{self.name}: {' '.join(command)}: {done.stdout}")
-        number = lambda pattern: float(re.search(pattern, done.stdout)[1])
+        told = done.stdout + done.stderr
+        if done.returncode or "aborted" in told:
+            raise RuntimeError(f"{self.name}: {' '.join(command)}: {told}")
+        return told
+
+    def rate(self, *words):
+        """(transactions, transactions a second, milliseconds of one) of a run of pgbench."""
+        told = self.pgbench(*words)
+        number = lambda pattern: float(re.search(pattern, told)[1])
         return (
             int(number(r"actually processed: (\d+)")),
             number(r"tps = ([0-9.]+)"),

@@ -176,7 +176,7 @@ impl Verb {
     }
 }
 
-/// What `publish` takes.
+/// The options of `publish`.
 #[derive(Debug, Args)]
 pub struct PublishArgs {
     /// Where: file:///folder, or s3://, gs:// or az:// with a build that has these

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// What is published, and when.
+/// A plan says where the database is published, and how often.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) url: String,

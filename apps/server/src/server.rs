@@ -27,7 +27,7 @@ pub(crate) enum Ending {
 pub(crate) enum Comers {
     /// Everybody, in a role.
     All(Role),
-    /// Those who prove that they are users of a file.
+    /// Users of a file may come, who prove that they are those.
     Users(Arc<Users>),
 }
 

@@ -15,7 +15,7 @@ pub(super) struct TransactionState {
     pub(super) is_implicit: bool,
     /// A statement in it has failed.
     pub(super) has_failed: bool,
-    /// It was rolled back since it stood still.
+    /// The transaction was rolled back since it stood still.
     stood_still: bool,
 }
 

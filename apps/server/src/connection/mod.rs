@@ -222,7 +222,7 @@ impl Talk {
     }
 }
 
-/// What becomes of a connection whose messages can't be read.
+/// The end of a connection whose messages can't be read.
 fn broken(error: IncomingError) -> Event {
     match error {
         IncomingError::Io(_) => Event::Left,

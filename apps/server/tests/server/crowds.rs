@@ -82,7 +82,7 @@ fn is_as_before(served: &Served, before: Holds) {
     assert!(now.bytes < before.bytes + (96 << 20), "{now:?}, and before {before:?}");
 }
 
-/// What a server holds once nothing of a crowd is left.
+/// The server's handles, threads and memory once nothing of a crowd is left.
 fn settled(served: &Served) -> Holds {
     let mut last = served.holds();
     let mut same = 0;

@@ -83,7 +83,7 @@ fn a_copy_in_that_has_no_time_is_nothing() {
     }
 }
 
-/// What a transaction has copied before is undone with it.
+/// Records that a transaction has copied before are undone with it.
 #[test]
 fn a_copy_within_a_transaction_is_undone_with_it() {
     let (served, mut wire) = serve("60");

@@ -12,7 +12,7 @@ async fn pid(client: &Client) -> i32 {
     client.query_one("SELECT pg_backend_pid()::int", &[]).await.unwrap().get(0)
 }
 
-/// What a function says of a session.
+/// The answer of a function about a session.
 async fn ask(by: &Client, function: &str, pid: i32) -> Result<bool, tokio_postgres::Error> {
     Ok(by.query_one(&format!("SELECT {function}({pid})"), &[]).await?.get(0))
 }

@@ -69,7 +69,7 @@ impl Served {
         self.folder.path()
     }
 
-    /// What it has told on standard error.
+    /// The lines that the server has written on standard error.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
@@ -122,7 +122,7 @@ impl Served {
         (status, folder)
     }
 
-    /// What it has of the machine now.
+    /// The memory, handles and threads that the server has now.
     pub(crate) fn holds(&self) -> Holds {
         let proc = PathBuf::from(format!("/proc/{}", self.child.id()));
         let status = std::fs::read_to_string(proc.join("status")).unwrap();
@@ -142,7 +142,7 @@ impl Drop for Served {
     }
 }
 
-/// What a process has of the machine.
+/// The memory, handles and threads of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Holds {
     /// Memory that is its own.

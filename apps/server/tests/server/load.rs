@@ -1,5 +1,5 @@
 //! Many clients at once, for as many seconds as `GINGHAM_LOAD_SECONDS` says: reads and updates of records by their key, and scans.
-//! What was acknowledged is there at the end, also when the server was killed meanwhile.
+//! Updates that were acknowledged are there at the end, also when the server was killed meanwhile.
 
 use crate::harness::Served;
 use nix::sys::signal::Signal;
@@ -17,10 +17,11 @@ const FACTS: i64 = 300_000;
 const MEMORY: u64 = 512 << 20;
 const OPTIONS: [&str; 2] = ["--memory", "512MB"];
 
-/// What the clients know of the updates.
+/// The updates as the clients know them.
 struct Updates {
-    /// By record: how many were sent, and how many were answered.
+    /// The number of those that were sent, by record.
     sent: Vec<AtomicI64>,
+    /// The number of those that were answered, by record.
     acknowledged: Vec<AtomicI64>,
     /// Set before the server is killed: connections may break from now on.
     breaks: AtomicBool,
@@ -93,7 +94,7 @@ async fn work(client: Client, number: usize, updates: &Updates, end: Instant) ->
     Ok(done)
 }
 
-/// All clients for a time; returns how many statements each kind has run.
+/// Starts all clients for a time, each as a task that gives how many statements it has run.
 async fn run(served: &Served, updates: &Arc<Updates>, time: Duration) -> tokio::task::JoinSet<usize> {
     let (mut clients, end) = (tokio::task::JoinSet::new(), Instant::now() + time);
     for number in 0..CLIENTS {

@@ -1,4 +1,4 @@
-//! What the server writes on standard error: slow statements with their plans, and never what is secret.
+//! The server writes on standard error: slow statements with their plans, and never what is secret.
 
 use crate::harness::Served;
 use crate::messages::{Wire, bind, execute, message, parse, query, startup, sync};

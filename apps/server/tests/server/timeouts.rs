@@ -151,12 +151,18 @@ async fn only_writers_keep_others_waiting() {
     assert_eq!(number(&other, "SELECT count(*) FROM t").await, 0);
 }
 
+/// A server with a table, and two clients who speak by bare messages.
+fn two_with_table() -> (Served, Wire, Wire) {
+    let served = Served::start();
+    let (wire, mut other) = (Wire::ready(served.port()), Wire::ready(served.port()));
+    assert_eq!(other.ask(&[query("CREATE TABLE t (n BIGINT)")]), "C[CREATE TABLE] ZI");
+    (served, wire, other)
+}
+
 /// The transaction around a pipeline, whose end the client never sends.
 #[test]
 fn pipelines_that_stand_still_are_rolled_back() {
-    let served = Served::start();
-    let (mut wire, mut other) = (Wire::ready(served.port()), Wire::ready(served.port()));
-    assert_eq!(other.ask(&[query("CREATE TABLE t (n BIGINT)")]), "C[CREATE TABLE] ZI");
+    let (_served, mut wire, mut other) = two_with_table();
     assert_eq!(wire.ask(&[query("SET gingham.idle_writer_timeout = '100ms'")]), "C[SET] ZI");
     let insert = [parse("", "INSERT INTO t VALUES (1)"), bind("", "", &[]), execute("", 0)].concat();
     wire.send(&[insert, message(b'H', &[])].concat());
@@ -172,9 +178,7 @@ fn pipelines_that_stand_still_are_rolled_back() {
 /// A COPY whose rows don't come.
 #[test]
 fn copies_that_stand_still_are_cancelled() {
-    let served = Served::start();
-    let (mut wire, mut other) = (Wire::ready(served.port()), Wire::ready(served.port()));
-    assert_eq!(other.ask(&[query("CREATE TABLE t (n BIGINT)")]), "C[CREATE TABLE] ZI");
+    let (_served, mut wire, mut other) = two_with_table();
     assert_eq!(wire.ask(&[query("SET statement_timeout = '200ms'")]), "C[SET] ZI");
     wire.send(&query("COPY t FROM STDIN"));
     assert_eq!(wire.next().unwrap().0, b'G');

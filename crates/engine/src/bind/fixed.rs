@@ -5,6 +5,7 @@
 //! A column of the plan that is a CHAR is known by its name, which occurs once in a statement.
 
 use crate::Result;
+use crate::bind::passed_on::passed_on;
 use crate::functions::regular::is_regular;
 use crate::functions::{TO_CHAR, TO_VARCHAR, padded};
 use crate::sql::lengths::characters;
@@ -36,27 +37,11 @@ impl FixedLengths {
 
     /// How many characters an expression has that is a CHAR.
     pub(super) fn of(&self, expression: &Planned) -> Option<u32> {
-        let first = |arguments: &[Planned]| arguments.first().and_then(|first| self.of(first));
         match expression {
             Planned::Column(column) | Planned::OuterReferenceColumn(_, column) => self.of_column(column),
-            Planned::Alias(alias) => self.of(&alias.expr),
             Planned::ScalarFunction(call) if call.func.name() == TO_CHAR => length_of(call),
-            Planned::ScalarFunction(call) if call.func.name() == "coalesce" => self.of_all(call.args.iter()),
-            Planned::ScalarFunction(call) if call.func.name() == "nullif" => first(&call.args),
-            Planned::Case(case) => {
-                let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
-                self.of_all(results.chain(case.else_expr.as_deref()))
-            }
-            Planned::AggregateFunction(call) => match call.func.name() {
-                "min" | "max" | "first_value" | "last_value" | "nth_value" => first(&call.params.args),
-                _ => None,
-            },
-            Planned::WindowFunction(call) => match call.fun.name() {
-                "min" | "max" | "first_value" | "last_value" | "nth_value" | "lag" | "lead" => first(&call.params.args),
-                _ => None,
-            },
             Planned::ScalarSubquery(query) => self.of_column(query.subquery.schema().columns().first()?),
-            _ => None,
+            _ => self.of_all(passed_on(expression)?.into_iter()),
         }
     }
 

@@ -423,17 +423,16 @@ fn outer_columns(expressions: &[Planned], note: &mut dyn FnMut(&Column)) {
 /// An expression with columns in the place of what was computed already. A constant that is a key stands for the key where it is
 /// the whole expression, and for itself within another, as in PostgreSQL, which computes constants before.
 pub(super) fn replaced(expression: Planned, computed: &[(Planned, Column)]) -> Result<Planned> {
-    if is_constant(&expression)? {
-        let known = computed.iter().find(|(own, _)| *own == expression);
-        return Ok(known.map_or(expression, |(_, column)| Planned::Column(column.clone())));
+    let known = |part: &Planned| computed.iter().find(|(own, _)| own == part).map(|(_, column)| column.clone());
+    if let Some(column) = known(&expression) {
+        return Ok(Planned::Column(column));
     }
     let replaced = expression.transform_down(|part| {
-        let is_known = |own: &Planned| *own == part;
-        if is_constant(&part)? {
-            return Ok(Transformed::new(part, false, TreeNodeRecursion::Jump));
-        }
-        Ok(match computed.iter().find(|(own, _)| is_known(own)) {
-            Some((_, column)) => Transformed::new(Planned::Column(column.clone()), true, TreeNodeRecursion::Jump),
+        Ok(match known(&part) {
+            Some(column) if !is_constant(&part)? => {
+                Transformed::new(Planned::Column(column), true, TreeNodeRecursion::Jump)
+            }
+            Some(_) => Transformed::new(part, false, TreeNodeRecursion::Jump),
             None => Transformed::no(part),
         })
     })?;

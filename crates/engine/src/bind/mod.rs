@@ -46,6 +46,7 @@ mod merge;
 mod names;
 mod order;
 mod outer;
+mod passed_on;
 mod patterns;
 mod pipe;
 mod query;

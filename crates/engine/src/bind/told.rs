@@ -4,6 +4,7 @@
 //!
 //! A column of the plan is known by its name, which occurs once in a statement.
 
+use crate::bind::passed_on::passed_on;
 use crate::postgres::{TYPE_KEY, type_of_oid};
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -43,41 +44,37 @@ impl ToldTypes {
         if self.0.is_empty() {
             return None;
         }
-        let first = |arguments: &[Expr]| arguments.first().and_then(|first| self.of(first));
         match expression {
             Expr::Column(column) | Expr::OuterReferenceColumn(_, column) => self.of_column(column),
-            Expr::Alias(alias) => self.of(&alias.expr),
             Expr::ScalarSubquery(query) => self.of_column(query.subquery.schema().columns().first()?),
-            Expr::Case(case) => {
-                let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
-                self.of_all(results.chain(case.else_expr.as_deref()))
+            Expr::ScalarFunction(call) if call.func.name() == "array_element" => {
+                element_of(self.of(call.args.first()?)?)
             }
-            Expr::ScalarFunction(call) => match call.func.name() {
-                "coalesce" => self.of_all(call.args.iter()),
-                "nullif" => first(&call.args),
-                "array_element" => element_of(first(&call.args)?),
-                "make_array" => array_of(self.of_all(call.args.iter())?),
-                _ => None,
-            },
-            Expr::AggregateFunction(call) => match call.func.name() {
-                "min" | "max" | "first_value" | "last_value" | "nth_value" => first(&call.params.args),
-                "array_agg" => array_of(first(&call.params.args)?),
-                _ => None,
-            },
-            Expr::WindowFunction(call) => match call.fun.name() {
-                "min" | "max" | "first_value" | "last_value" | "nth_value" | "lag" | "lead" => first(&call.params.args),
-                "array_agg" => array_of(first(&call.params.args)?),
-                _ => None,
-            },
-            _ => None,
+            Expr::ScalarFunction(call) if call.func.name() == "make_array" => array_of(self.of_all(call.args.iter())?),
+            Expr::AggregateFunction(call) if call.func.name() == "array_agg" => {
+                array_of(self.of(call.params.args.first()?)?)
+            }
+            Expr::WindowFunction(call) if call.fun.name() == "array_agg" => {
+                array_of(self.of(call.params.args.first()?)?)
+            }
+            _ => self.of_all(passed_on(expression)?.into_iter()),
         }
     }
 
-    /// The type of a value that is one of several, which all have it or are NULL.
+    /// The type of a value that is one of several, which all have it, or none of their own.
     fn of_all<'e>(&self, values: impl Iterator<Item = &'e Expr>) -> Option<i64> {
-        let mut some = values.filter(|value| !matches!(value, Expr::Literal(value, _) if value.is_null()));
+        let mut some = values.filter(|value| !is_untyped(value));
         let first = self.of(some.next()?)?;
         some.all(|other| self.of(other) == Some(first)).then_some(first)
+    }
+}
+
+/// Whether an expression has the type of what stands beside it: NULL, or an array without elements.
+fn is_untyped(value: &Expr) -> bool {
+    match value {
+        Expr::Literal(value, _) => value.is_null(),
+        Expr::ScalarFunction(call) => call.func.name() == "make_array" && call.args.is_empty(),
+        _ => false,
     }
 }
 

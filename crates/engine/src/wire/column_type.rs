@@ -155,9 +155,17 @@ mod tests {
               SELECT t.oid, r.d + 1 FROM pg_type t, r WHERE r.d < 3 AND t.oid = r.o) SELECT DISTINCT * FROM r",
                 &[26, 20],
             ),
+            (
+                "WITH RECURSIVE r(l) AS (SELECT array_agg(oid) FROM pg_type UNION ALL SELECT l FROM r WHERE false)
+                 SELECT * FROM r",
+                &[1028],
+            ),
             ("SELECT oid FROM pg_type UNION SELECT oid FROM pg_class", &[26]),
             ("SELECT a.l[1], oid + 1 FROM (SELECT array_agg(oid) AS l FROM pg_type) a, pg_class", &[26, 20]),
-            ("SELECT coalesce(oid, NULL), lag(oid) OVER () FROM pg_class", &[26, 26]),
+            (
+                "SELECT ARRAY(SELECT oid FROM pg_type), coalesce(oid, NULL), lag(oid) OVER () FROM pg_class",
+                &[1028, 26, 26],
+            ),
         ];
         for (sql, expected) in cases {
             assert_eq!(told_of(sql), *expected, "{sql}");

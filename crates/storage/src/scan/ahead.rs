@@ -24,8 +24,9 @@ impl TableScan {
         self.read_options
     }
 
-    /// This scan for one run. What lies elsewhere comes by requests that are under way for later morsels, too. When it reads past the caches, segments' bytes come by reads that are under way while earlier morsels
-    /// are worked on; else, and for a table without segments, it is the scan itself. Fails when a file can't be opened again.
+    /// This scan for one run. Segments that lie elsewhere come by requests that are under way for later morsels, too. When the scan reads
+    /// past the caches, segments' bytes come by reads that are under way while earlier morsels are worked on; else, and for a table without
+    /// segments, it is the scan itself. Fails when a file can't be opened again.
     pub fn for_run(self: &Arc<Self>) -> Result<Arc<Self>> {
         if self.is_far() {
             let columns = self.projection.iter().map(|column| column.id).collect();
@@ -73,7 +74,8 @@ impl TableScan {
         for morsel in &self.morsels[far.begin(morsel, self.morsels.len())] {
             let MorselSource::Segment(part) = &self.segments[morsel.segment].0 else { continue };
             let columns = needed(self, morsel).into_iter();
-            columns.filter_map(|column| part.segment().unread(column, morsel.zone)).for_each(|range| ranges.add(range));
+            let unread = columns.filter_map(|column| part.segment().unread(column, morsel.zone));
+            unread.for_each(|(file, offset, length)| ranges.add(file, offset, length));
         }
         ranges.read_ahead();
     }

@@ -43,8 +43,8 @@ impl FarReads {
 }
 
 impl FarRanges {
-    /// Adds one.
-    pub(super) fn add(&mut self, (file, offset, length): (Arc<RemoteFile>, u64, usize)) {
+    /// Adds a range of `length` bytes.
+    pub(super) fn add(&mut self, file: Arc<RemoteFile>, offset: u64, length: usize) {
         let own = self.0.entry(file.number()).or_insert_with(|| FileRanges { file, ranges: Vec::new() });
         own.ranges.push((offset, length));
     }
